@@ -10,8 +10,7 @@ Read in this order; folders import only from those above them:
 - `model`: what users compute with;
 - `native`: how Python functions become machine code; `kernels`: those that the compiled engine passes with;
 - `engines`: the two that resolve systems; `resolve`: a system into a model, by one of them;
-- `equilibrium`: trimming; `linear`: linear models, families of them; random parameters:
-  `distributions`, `samples`, `monte_carlo`;
+- `equilibrium`: trimming; `linear`: linear models, families of them; `studies`: random parameters and initial states;
 - `control`: control loops around a model;
 - `lft`: linear models that are exact functions of uncertain parameters; `robust`: how stable all of them are;
   `synthesis`: controllers of full order, and reduced ones; `tuning`: controllers of fixed structure, tuned on all of them;

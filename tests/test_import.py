@@ -12,7 +12,7 @@ import pytest
 import titop as tt
 
 #: Libraries that take a tenth of a second or more, each needed by few functions.
-HEAVY = ("control", "matplotlib", "numba", "scipy", "xarray", "CyRK")
+HEAVY = ("control", "matplotlib", "numba", "scipy", "xarray")
 
 FIRST_DYNAMICS = """
 import sys

@@ -39,12 +39,14 @@ class SampledLaw(ControlLaw):
 
     - `initial_state` (nx); `sample_time` (s);
     - `update`, ``f(t, x, y, r, measured) -> (x_next, u)``: `y`, `r` and `u` are deviations from the operating point; `measured`
-      has the absolute outputs.
+      has the absolute outputs;
+    - `stacks`: whether it takes stacks as well, with the bits of single states.
     """
 
     initial_state: Array
     sample_time: float
     update: Callable[[float, Array, Array, Array, Array], tuple[Array, Array]]
+    stacks: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,13 +84,15 @@ def controller_law(controller: Controller, inputs: tuple[str, ...], outputs: tup
 def sampled_law(law: LinearLaw, sample_time: float) -> SampledLaw:
     """Return the law of a state space, sampled if it is in continuous time."""
     K = discretise(law.K, sample_time)
-    A, B, C, D, from_y, from_r = K.A, K.B, K.C, K.D, law.from_y, law.from_r
+    nx, (from_y, from_r) = K.nstates, (law.from_y, law.from_r)
+    matrix = np.block([[K.A, K.B @ from_y, K.B @ from_r], [K.C, K.D @ from_y, K.D @ from_r]])
 
     def update(t: float, x: Array, y: Array, r: Array, measured: Array) -> tuple[Array, Array]:
-        e = from_y.dot(y) + from_r.dot(r)
-        return A.dot(x) + B.dot(e), C.dot(x) + D.dot(e)
+        z = np.concatenate([x, y, r], axis=-1)
+        both = np.multiply(matrix, z[..., None, :], order="C").sum(axis=-1)  # row by row, whatever is stacked, unlike products
+        return both[..., :nx], both[..., nx:]
 
-    return SampledLaw(law.inputs, law.references, law.outputs, law.states, np.zeros(K.nstates), sample_time, update)
+    return SampledLaw(law.inputs, law.references, law.outputs, law.states, np.zeros(nx), sample_time, update, True)
 
 
 def scheduled_law(

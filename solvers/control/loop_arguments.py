@@ -39,7 +39,7 @@ def read_loop(
         raise ModelError(Finding("no-coordinates", "controller", model.name, "a system that moves", "leave it out"))
     listed = read_loops(arguments)
     several = len(listed) > 1
-    generators = _read_generators(seed, len(listed))
+    generators = read_generators(seed, len(listed))
     operating: list[OperatingValues] = []
     laws: list[control_laws.SampledLaw | control_laws.LinearLaw] = []
     for k, each in enumerate(listed):
@@ -191,7 +191,7 @@ def _parameters_at(
     return result
 
 
-def _read_generators(seed: Any, count: int) -> list[np.random.Generator]:
+def read_generators(seed: Any, count: int) -> list[np.random.Generator]:
     """Return a generator for each of several loops: the noise of one does not depend on the rates of others."""
     if isinstance(seed, np.random.SeedSequence):  # a copy, which spawns the same in the next simulation
         seed = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)

@@ -41,7 +41,6 @@ class Measurements:
         self.model = model
         self.names = tuple(names)
         self.origin = origin
-        self._zero = np.zeros(model.nv)
         self._quantities = [read_name(model, MEASURED, name) for name in self.names]
         self.units = tuple(unit for of in self._quantities for unit in units_of(model, of))
         self.dynamic = np.array([of.kind in DYNAMIC for of in self._quantities], dtype=bool)
@@ -51,6 +50,11 @@ class Measurements:
         selection = self.selection(model.nq, model.nv)
         #: Their entries of ``[q, v]``, if they are such entries.
         self._entries = None if selection is None else np.nonzero(selection)[1]
+
+    @property
+    def are_entries(self) -> bool:
+        """Whether all are entries of q and v, as they are."""
+        return self._entries is not None and self.senses is None
 
     def selection(self, nq: int, nv: int) -> Array | None:
         """Return the outputs as a matrix (ny, nq + nv) that acts on ``[q, v]``; None if they are not entries of ``[q, v]``."""
@@ -68,14 +72,17 @@ class Measurements:
         return values if self.senses is None else self.senses(values)
 
     def read_kinematic(self, q: Array, v: Array) -> Array:
-        """Return the outputs (ny) at a state, zero for those that depend on accelerations."""
+        """Return the outputs (ny) at a state, or at stacked ones, zero for those that depend on accelerations."""
         if self._entries is not None:
-            outputs = np.concatenate([q, v])[self._entries]
+            outputs = np.concatenate([q, v], axis=-1)[..., self._entries]
             return outputs if self.senses is None else self.senses(outputs)
-        outputs = np.zeros(len(self.names))
+        if q.ndim == 2 and (self.senses is not None or self.dynamic.any() or not self._kinematic.takes_stacks):
+            return np.array([self.read_kinematic(*state) for state in zip(q, v, strict=True)])
+        outputs = np.zeros((*q.shape[:-1], len(self.names)))
         u = None if self.plant is None or not self.model.nx else self.model.mechanism.inputs.with_states(None, self.plant.x)
-        at = Snapshot(self.model, q, v, self._zero, self._zero, u, None, self.origin)
-        outputs[~self.dynamic] = self._kinematic.read(at)
+        zero = np.zeros_like(v)
+        at = Snapshot(self.model, q, v, zero, zero, u, None, self.origin)
+        outputs[..., ~self.dynamic] = self._kinematic.read(at)
         return outputs if self.senses is None else self.senses(outputs)
 
 
@@ -235,11 +242,11 @@ class Commands:
     def part(self, whole: Array) -> Command:
         """Return the command of inputs, efforts and signals, concatenated."""
         nu, loads = self._ends
-        return Command(whole[:nu], whole[nu:loads], whole[loads:])
+        return Command(whole[..., :nu], whole[..., nu:loads], whole[..., loads:])
 
     def send(self, values: Array, resting: Array) -> Command:
         """Return the command for values (one for each name), added to the `resting` inputs, efforts and signals."""
-        return self.part(resting + self.matrix.dot(values))
+        return self.part(resting + values.dot(self.matrix.T))
 
     def values(self, commands: Sequence[Command]) -> Array:
         """Return the values (one for each name) of commands, one row each."""

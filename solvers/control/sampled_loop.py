@@ -11,6 +11,7 @@ Their commands add up.
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from bisect import bisect_left, bisect_right
@@ -34,6 +35,9 @@ from titop.solvers.control.control_loop import (
     refuse_memory,
 )
 from titop.solvers.control.loop_signals import Command, add_commands
+
+#: Samples for which noise of many members is drawn at a time.
+_AHEAD = 64
 
 #: NumPy's generators, by the name that their states have.
 _GENERATORS: dict[str, Any] = {
@@ -59,6 +63,29 @@ class _Sample(NamedTuple):
     command: Command
 
 
+class Generators:
+    """The noise of many members, by the generators that `make` returns for each of `count`."""
+
+    def __init__(self, count: int, make: Callable[[int], np.random.Generator]) -> None:
+        self.count, self._make, self._drawn = count, make, 0
+        self._rows, self._ahead = list[np.random.Generator](), np.zeros((0, count, 0))
+
+    def standard_normal(self, columns: int) -> Array:
+        """Return the next numbers (count, columns) of each."""
+        self._rows = self._rows or [self._make(k) for k in range(self.count)]
+        if not len(self._ahead):
+            self._ahead = np.array([rng.standard_normal((_AHEAD, columns)) for rng in self._rows]).swapaxes(0, 1)
+        numbers, self._ahead = self._ahead[0], self._ahead[1:]
+        self._drawn += columns
+        return numbers
+
+    def of_member(self, k: int) -> np.random.Generator:
+        """Return the generator of a member, as far as it has drawn."""
+        rng = self._make(k)
+        rng.standard_normal(self._drawn)
+        return rng
+
+
 class SampledController(ConnectedController):
     """One sampled controller.
 
@@ -71,7 +98,8 @@ class SampledController(ConnectedController):
     def __init__(self, law: SampledLaw, delay: float, noise: Array, rng: np.random.Generator, *rest: Any) -> None:
         super().__init__(law, *rest)
         times = self.times
-        self._delay, self._noise, self._rng = delay / law.sample_time, noise, rng
+        self._delay, self._noise = delay / law.sample_time, noise
+        self._rng: Any = rng
         self._is_noisy = bool(noise.any())
         self.sample_time = law.sample_time
         self._margin = margin_of(law.sample_time, times)
@@ -137,14 +165,53 @@ class SampledController(ConnectedController):
         else:
             measured = self.measurements.read_kinematic(q, v)
         if self._is_noisy:
-            measured = measured + self._noise * self._rng.standard_normal(len(measured))
+            measured = measured + self._noise * self._rng.standard_normal(measured.shape[-1])
         r = self.read_references(t, q, v, signals)
-        x_next, u = self.law.update(t, x.copy(), measured - self.trim, r - self.r_trim, measured)
-        if not (all_finite(x_next) and all_finite(u)):
+        if measured.ndim == 2:
+            r = np.broadcast_to(r, (len(measured), len(r)))
+        x_next, u = self._answer(t, x.copy(), measured - self.trim, r - self.r_trim, measured)
+        if measured.ndim == 1 and not (all_finite(x_next) and all_finite(u)):
             advice = "the loop is unstable, or the controller's numbers are wrong"
             raise ModelError(Finding("not-finite", f"controller at t = {t:.6g} s", u, "finite commands and states", advice))
         self._samples.append(_Sample(t, measured, r, x, self.send(u)))
         return x_next
+
+    def _answer(self, t: float, x: Array, y: Array, r: Array, measured: Array) -> tuple[Array, Array]:
+        """Return the next states and the commands of the law, of stacked states row by row if it does not take these."""
+        if y.ndim == 1 or self.law.stacks:
+            return self.law.update(t, x, y, r, measured)  # type: ignore[no-any-return]
+        rows = [self.law.update(t, *row) for row in zip(x, y, r, measured, strict=True)]
+        return np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+
+    # -- many members ------------------------------------------------------------------------------------------------------
+
+    def stack(self, generators: Generators) -> None:
+        """Control stacked states from now on, before the first sample; each member has its own noise."""
+        self._rng, self._state = generators, np.tile(self._state, (generators.count, 1))
+
+    def histories_of_members(self, n: int) -> list[ControlHistory]:
+        """Return the signals at the samples of each of n members."""
+        times = np.array([sample.time for sample in self._samples])
+        values = [np.concatenate(sample.command, axis=-1) @ self.commands.matrix for sample in self._samples]
+        known = ([sample[k] for sample in self._samples] for k in (1, 2, 3))
+        columns = [next(known), next(known), values, next(known)]
+        y, r, u, x = (np.array(column).reshape(len(times), n, -1).swapaxes(0, 1).copy() for column in columns)
+        return [ControlHistory(times, y[k], r[k], u[k], x[k], self.names, self._units, True) for k in range(n)]
+
+    def of_member(self, k: int) -> SampledController:
+        """Return the controller of one of many members, to go on later."""
+
+        def row(array: Array) -> Array:
+            return array[k] if array.ndim == 2 else array
+
+        def command(whole: Command) -> Command:
+            return Command(*map(row, whole))
+
+        one = copy.copy(self)
+        last = self._samples[-(self._whole + 2) :]
+        one._samples = [_Sample(each.time, *map(row, each[1:4]), command(each.command)) for each in last]
+        one._state, one._rng, one.command = self._state[k], self._rng.of_member(k), command(self.command)
+        return one
 
     def command_at(self, t: float) -> Command:
         """Return the command at an output time (s) of the solution."""
@@ -213,6 +280,22 @@ class SampledLoop(ControlLoop):
     @property
     def connected(self) -> list[ConnectedController]:
         return [*self.controllers]
+
+    @property
+    def takes_stacks(self) -> bool:
+        """Whether it may control stacked states of many members of one model."""
+        ones = self.controllers
+        return not (len(self.command.signals) or any(one.accelerated or one.references.follow_state for one in ones))
+
+    @property
+    def reads_entries(self) -> bool:
+        """Whether all that is measured are entries of the state."""
+        return all(one.measurements.are_entries for one in self.controllers)
+
+    def stack(self, generators: Sequence[Generators]) -> None:
+        """Control stacked states from now on; see `SampledController.stack`."""
+        for one, own in zip(self.controllers, generators, strict=True):
+            one.stack(own)
 
     def _sum(self) -> None:
         self.command = add_commands([each.command for each in self.controllers])

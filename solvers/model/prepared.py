@@ -93,6 +93,11 @@ class PreparedDynamics:
         """Return all accelerations and efforts (nv)."""
         return closed_dynamics.hybrid(self.mechanism, q, v, tau, a, self.imposed, self._pushes(), self.rank)
 
+    @property
+    def stacks(self) -> bool:
+        """Whether `dynamics_rows` takes less time than stacked functions of the model."""
+        return False
+
     def dynamics_rows(self, q: Array, v: Array, tau: Array, a: Array, wrenches: Array, u: Array) -> tuple[Array, Array]:
         """Return accelerations and efforts (n, nv) of stacked states, each with `wrenches` (n, places, 6) and inputs (n, nu).
 

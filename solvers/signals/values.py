@@ -83,12 +83,21 @@ class JoinedValues:
             same.setdefault((source.read, of.owner if source.owned else "", of.factor, of.sequence), []).append((of, rows))
         self._groups = [_group(parts) for parts in same.values()]
 
+    @property
+    def takes_stacks(self) -> bool:
+        """Whether kernels read all of it, also at stacked states."""
+        return not self._groups
+
     def read(self, at: Snapshot) -> Array:
-        """Return the values (n) at a state."""
-        values = np.zeros(self._size)
+        """Return the values (n) at a state, or at stacked ones if `takes_stacks`."""
+        values = np.zeros((*at.q.shape[:-1], self._size))
         if self._reading is not None:
             known = self._reading.read(at.q, at.v, at.a, at.wrenches, at.u, at.tau)
-            values[self._read_rows] = np.concatenate([quantity_value(at, of) for of in self._known]) if known is None else known
+            if known is None and at.q.ndim == 2:
+                rows = zip(at.q, at.v, at.a, at.tau, strict=True)
+                return np.array([self.read(at._replace(q=q, v=v, a=a, tau=tau)) for q, v, a, tau in rows])
+            known = np.concatenate([quantity_value(at, of) for of in self._known]) if known is None else known
+            values[..., self._read_rows] = known
         for rows, read, of, places in self._groups:
             values[rows] = read(at, of)[places]
         return values

@@ -88,7 +88,8 @@ class FeedbackFunction:
 Acting = Constant | Sampled | FeedbackFunction
 
 
-def _read_efforts(model: Model, times: Array, tau: Any) -> Acting:
+def read_efforts(model: Model, times: Array, tau: Any) -> Acting:
+    """Return the efforts `tau` of `simulate` as a load."""
     names = model.coordinate_names
     if callable(tau):
         return FeedbackFunction("tau", tau, lambda value: _real("tau", read_state("tau", value, names)), model.nv, True)
@@ -96,7 +97,8 @@ def _read_efforts(model: Model, times: Array, tau: Any) -> Acting:
     return Constant(values) if values.ndim == 1 else _interpolate(values, times, "tau")
 
 
-def _read_inputs(model: Model, times: Array, u: Any) -> Acting:
+def read_inputs(model: Model, times: Array, u: Any) -> Acting:
+    """Return the inputs `u` of `simulate` as a load."""
     if u is None:
         return Constant(None)
     read = model.mechanism.inputs.read
@@ -159,13 +161,13 @@ class Drive:
         self.model, self.loop = model, loop
         self.command: Command | None = None
         self.answer: Callable[[float, Array, Array], Command] | None = None
-        self._efforts = _read_efforts(model, times, tau)
+        self._efforts = read_efforts(model, times, tau)
         read_wrenches(
             {port: np.zeros(6) if callable(value) else value for port, value in wrenches.items()}, model.mechanism.ports
         )
         self.constant = {port: np.asarray(value, dtype=float) for port, value in wrenches.items() if not callable(value)}
         self.varying = {port: _read_wrench_function(port, value) for port, value in wrenches.items() if callable(value)}
-        self._inputs = _read_inputs(model, times, u)
+        self._inputs = read_inputs(model, times, u)
         self.x = np.zeros(model.nx)
         self.has_states, self._has_inputs = model.nx > 0, model.nu > 0
         self.is_driven = u is not None or loop is not None or self.has_states

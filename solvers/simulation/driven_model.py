@@ -221,7 +221,7 @@ class DrivenModel(Drive):
         states, and `wrenches` (n, 6).
         """
         model, inputs = self.model, self.model.mechanism.inputs
-        if len(t) > _MANY and not (model.is_constrained or self.motion.names):
+        if len(t) > _MANY and not (model.is_constrained or self.motion.names or self.prepared.stacks):
             loads, same = self.constant | {port: wrenches[port] for port in self.varying}, bool((u == u[0]).all())
             u_given = None if not inputs.count else u[0] if same else u
             return model.forward_dynamics(q, v, tau, loads or None, u=u_given), tau

@@ -12,9 +12,9 @@ from scipy.integrate import DOP853, RK23, RK45
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.assembling import closed_within
-from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics, no_control
+from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics, MemberTables, no_control
 from titop.solvers.kernels.entries import runge_kutta as control
-from titop.solvers.kernels.entries.stepping_entries import judge, set_out
+from titop.solvers.kernels.entries.stepping_entries import TOO_FAR, choose_first, guess_length, judge, set_out, states_within
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import NEAR as MAY_SWITCH
 from titop.solvers.native.callbacks import raise_pending
@@ -29,7 +29,6 @@ Within = Callable[[Array], Array]
 class Tableau(NamedTuple):
     """A Runge-Kutta method: stage s is at ``t + nodes[s] h``, its state is ``y + h sum_j coefficients[s, j] rates[j]``.
 
-    - `kind`: Scipy's implementation;
     - `nodes`: of all stages;
     - `coefficients` (n, n);
     - `end`: the stage whose state is that at the end of the step; later stages serve `within`;
@@ -39,7 +38,6 @@ class Tableau(NamedTuple):
     - `curve` (k, n): of states within a step: ``y + h sum_p passed^(p + 1) curve[p] @ rates``, `passed` the elapsed part of it.
     """
 
-    kind: Any
     nodes: list[float]
     coefficients: Array
     end: int
@@ -48,11 +46,24 @@ class Tableau(NamedTuple):
     exponent: float
     curve: Array
 
+    def clock(self, start: float, end: float, tolerances: Tolerances) -> Array:
+        """Return the clock of a step control that begins, without a wish for the first step."""
+        clock = np.zeros(control.ATOL + len(tolerances.atol))
+        known = {control.TIME: start, control.END: end, control.WISH: -1.0, control.GROWTH: control.MOST}
+        known |= {control.LONGEST: tolerances.max_step, control.RTOL: tolerances.rtol, control.EXPONENT: self.exponent}
+        clock[[*known]], clock[control.ATOL :] = [*known.values()], tolerances.atol
+        return clock
+
     def within(self, states: Array, rates: Array, h: float) -> Within:
         """Return the states within a step of length h, from all its stages."""
-        terms, begin = h * (self.curve @ rates), states[0].copy()
-        powers = np.arange(1, len(terms) + 1)
-        return lambda parts: begin + np.power.outer(parts, powers) @ terms
+        first, known = states[:1].copy(), rates.copy()
+
+        def states_at(parts: Array) -> Array:
+            result = np.empty((len(parts), first.shape[1]))
+            states_within.compiled(np.ascontiguousarray(parts), h, first, known, self.curve, result)
+            return result
+
+        return states_at
 
 
 @cache
@@ -68,7 +79,7 @@ def _embedded_pair(kind: Any) -> Tableau:
 
     exponent = -1 / (kind.error_estimator_order + 1)
     return Tableau(
-        kind, [*kind.C.tolist(), 1.0], coefficients, n, n + 1, kind.E[None].copy(), exponent, np.ascontiguousarray(kind.P.T)
+        [*kind.C.tolist(), 1.0], coefficients, n, n + 1, kind.E[None].copy(), exponent, np.ascontiguousarray(kind.P.T)
     )
 
 
@@ -87,13 +98,83 @@ def _dop853() -> Tableau:
         factor = np.convolve(factor, [1.0, -1.0] if k % 2 else [0.0, 1.0])
         curve += np.outer(np.append(factor[1:], np.zeros(len(terms) - len(factor) + 1)), term)
     exponent = -1 / (DOP853.error_estimator_order + 1)
-    return Tableau(DOP853, [*DOP853.C.tolist(), 1.0, *DOP853.C_EXTRA.tolist()], coefficients, n, n, estimators, exponent, curve)
+    return Tableau([*DOP853.C.tolist(), 1.0, *DOP853.C_EXTRA.tolist()], coefficients, n, n, estimators, exponent, curve)
 
 
-#: Statuses of trial states that lie too far away: overflow, and loops that do not close.
-_TOO_FAR = (layout.NOT_FINITE, layout.SINGULAR, layout.INCONSISTENT)
 #: Tries after which compiled steps return to Python, which handles signals such as Ctrl-C and reports progress.
 _MANY = 100
+
+
+class HeldSteps:
+    """Compiled steps of many members of a tree under loads that are held, each in its own time: see `members` of the kernels.
+
+    - `prepared`: of one of them; `method`: as in `tableau`; `times` (m, s): output times, from the first of which they start;
+    - `y` (n, ny): the states reached, at first the start; `tau` (n, nv): all efforts, which callers set;
+    - `tables`: of all members;
+    - `outputs` (n, m, ny): states at the output times, quaternions not unit.
+    """
+
+    def __init__(
+        self,
+        prepared: CompiledPreparedDynamics,
+        method: str,
+        times: Array,
+        y: Array,
+        tolerances: Tolerances,
+        tables: MemberTables | None,
+    ) -> None:
+        assert tables is not None
+        self.times, self.y, self.tau, self._method = times, y, np.zeros((len(y), prepared.mechanism.nv)), tableau(method)
+        self.outputs = np.full((len(y), len(times), y.shape[1]), np.nan)
+        self.outputs[:, 0] = y
+        self._progress = np.tile(np.array([1, layout.OK]), (len(y), 1))
+        self.clocks = np.tile(self._method.clock(float(times[0]), float(times[0]), tolerances), (len(y), 1))
+        self._prepared, self._name, self.tables = prepared, method, tables
+
+    def go_to(self, end: float, look: Callable[[], None]) -> None:
+        """Go to a time (s), and `look` now and then, where Ctrl-C is noticed too."""
+        self.clocks[:, control.END], method = end, self._method
+        step = _MANY, method.used, method.end, self._progress, self.clocks, method.estimators, method.coefficients, method.curve
+        while ((self.clocks[:, control.TIME] < end) & self.goes_on).any():
+            self._prepared.member_steps(*step, self.times, self.y, self.outputs, self.tau, self._prepared.imposed, self.tables)
+            raise_pending()
+            look()
+
+    def rates(self, y: Array, tau: Array) -> Array:
+        """Return the rates (n, ny) of states with unit quaternions, under efforts (n, nv)."""
+        rates, _ = self._prepared.rates_of_members(y, tau, self.tables)
+        raise_pending()
+        return rates
+
+    @property
+    def goes_on(self) -> Array:
+        """Of each member, whether it has got so far."""
+        on: Array = self._progress[:, 1] == layout.OK
+        return on
+
+    @property
+    def status(self) -> int:
+        """Of the first member that has not got so far."""
+        return int(self._progress[~self.goes_on, 1][0])
+
+    def time(self, k: int) -> float:
+        """Return the time (s) that a member has reached."""
+        return self.clocks.item(k, control.TIME)
+
+    def reached(self, k: int) -> int:
+        """Return the number of output times that a member has reached."""
+        return int(self._progress[k, 0])
+
+    def memory(self, k: int, jumped: bool) -> dict[str, Array]:
+        """Return what the next step of a member depends on, as steppers do; whether loads have `jumped` at the end."""
+        closures = np.array([OdeStepper._away, self._prepared.farthest, self._prepared.rank])
+        left = {"state": self.y[k].copy(), "clock": self.clocks[k, [control.WISH, control.GROWTH]], "closures": closures}
+        return left | {"method": np.array(self._name), "jumped": np.array(jumped)}
+
+    def statistics(self, k: int) -> dict[str, float]:
+        """Return the counts of a member."""
+        steps, evaluations = self.clocks[k, [control.STEPS, control.EVALUATIONS]].astype(int).tolist()
+        return {"steps": steps, "evaluations": evaluations, "jacobians": 0}
 
 
 class RungeKutta(OdeStepper):
@@ -109,15 +190,21 @@ class RungeKutta(OdeStepper):
         self.name, self._y, self.method = method, np.array(y0, dtype=float), tableau(method)
         shape = len(self.method.nodes), len(y0)
         self.states, self.rates, self._clock = np.zeros(shape), np.zeros(shape), np.zeros(control.ATOL + len(y0))
-        first = self.method.kind(self.rate, start, y0, end, **tolerances._asdict())
-        clock = {control.TIME: start, control.END: end, control.WISH: first.h_abs, control.GROWTH: control.MOST}
-        clock |= {control.LONGEST: tolerances.max_step, control.RTOL: tolerances.rtol}
-        clock |= {control.EXPONENT: self.method.exponent, control.EVALUATIONS: first.nfev}
-        for column, number in clock.items():
-            self._clock[column] = number
-        self._clock[control.ATOL :] = tolerances.atol
+        self._clock[:] = self.method.clock(start, end, tolerances)
         self._set_out = set_out.compiled
-        self._set_out(self._clock)
+
+    def _begin(self) -> None:
+        """Choose the length of the first step, unless one was recalled."""
+        clock, y = self._clock, self._y
+        if clock[control.WISH] < 0.0:
+            rate = self._rate_at(self.t, y)
+            guess_length.compiled(clock, y, rate)
+            h = clock.item(control.LENGTH)
+            choose_first.compiled(clock, y, rate, self._rate_at(self.t + h, y + h * rate))
+
+    def _rate_at(self, t: float, y: Array) -> Array:
+        self.states[0] = y
+        return self.rates[0].copy() if self.fill(0, 1, t, 0.0) else np.full(len(y), np.nan)
 
     @property
     def t(self) -> float:
@@ -136,6 +223,7 @@ class RungeKutta(OdeStepper):
         return self._y
 
     def advance(self, watch: float) -> ClosedState | None:
+        self._begin()
         clock, method, is_step = self._clock, self.method, False
         self.states[0], self.is_clear = self._y, None
         while not is_step and clock[control.LENGTH] > 0.0:
@@ -244,6 +332,7 @@ class CompiledRungeKutta(RungeKutta):
         """
         if self.is_near():
             return super().advance(watch)
+        self._begin()
         reached = self._steps(watch)
         self._check_length()
         return reached
@@ -329,7 +418,7 @@ class CompiledRungeKutta(RungeKutta):
 
     def _explain(self, status: int, t: float, states: Array) -> None:
         raise_pending()
-        if status <= 0 and status not in _TOO_FAR:  # above it is a joint's that moves no inertia, strained as it is
+        if status <= 0 and status not in TOO_FAR:  # above it is a joint's that moves no inertia, strained as it is
             self._dynamics.mechanism.engine.raise_for(status)
         if self.plant.loop is not None:
             self.plant.command = self.plant.loop.command_at(self.plant, t, states[0])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +23,7 @@ from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.interaction_loads import refuse_pushing
 from titop.solvers.control.controllers import Loop
 from titop.solvers.control.loop_arguments import read_loop
+from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics
 from titop.solvers.equilibrium.linear_validity import doubts, spin_findings, under_ground
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.sections import overlaps
@@ -30,12 +33,16 @@ from titop.solvers.simulation.agenda import Agenda
 from titop.solvers.simulation.changes import Latch, Lock, Release
 from titop.solvers.simulation.closed_states import close_start
 from titop.solvers.simulation.driven_model import DrivenModel
+from titop.solvers.simulation.ensemble import Ensemble
 from titop.solvers.simulation.events import Event, WatchedEvent, read_events
+from titop.solvers.simulation.explicit_steps import HeldSteps
 from titop.solvers.simulation.findings import brief_impacts, deep_starts
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
-from titop.solvers.simulation.monitor import Monitor
+from titop.solvers.simulation.members import Stacks
+from titop.solvers.simulation.monitor import HalfTurns, Monitor
 from titop.solvers.simulation.start_and_end import ReachedStates, SimulationInterrupt, Start, interrupt, leave
-from titop.solvers.simulation.steppers import EXPLICIT, Tolerances, require_projecting
+from titop.solvers.simulation.steppers import Tolerances, require_projecting
+from titop.solvers.simulation.together import Member, Together, can_be_held
 from titop.solvers.simulation.trajectory import Trajectory
 
 #: Integrators: explicit ones for smooth problems, then implicit ones for stiff problems.
@@ -68,11 +75,13 @@ def simulate(
     saturate: bool = True,
     seed: Any = 0,
     x0: Any = None,
-    start: Trajectory | None = None,
+    start: Trajectory | Ensemble | None = None,
     hold: Sequence[str] | str = (),
     changes: Lock | Release | Latch | Sequence[Lock | Release | Latch] = (),
-) -> Trajectory:
-    """Simulate a model, alone or in closed loop with a controller.
+    parameters: Mapping[str, Any] | None = None,
+    seeds: Sequence[Any] | None = None,
+) -> Any:
+    """Simulate a model, alone or in closed loop with a controller; or many members of an ensemble at once.
 
     Parameters
     ----------
@@ -81,7 +90,9 @@ def simulate(
         Increasing output times, two at least.
     q0, v0 : array_like (nq,), (nv,)
         State at ``t[0]``; not needed with a `start`. It must satisfy the constraints of rigid closures and gears within 1e-6:
-        see `Model.assemble` and `Model.assemble_velocity`.
+        see `Model.assemble` and `Model.assemble_velocity`. Stacked, (k, nq) and (k, nv), they are those of k members of an
+        ensemble, and so is a stacked `x0`, or an array (k,) for a name in `x0` or `u`. Any other argument but `t` has a value
+        for each member as ``tt.each([...])``. What is not stacked is shared.
     tau : array_like (nv,) or (n, nv), or callable, optional
         Applied efforts: constant, sampled at the output times (linearly interpolated), or a function; zero by default. All
         functions of this simulation may be ``f(t)`` or ``f(t, q, v)``.
@@ -157,15 +168,17 @@ def simulate(
     saturate : bool
         Limit the inputs, in closed loop, to the actuators' ranges; `Trajectory.control` has the unlimited commands.
     seed : int, numpy.random.SeedSequence or Generator
-        Of the noise, and of the errors of sensors and actuators (`SignalPath`); the same seed gives the same bits.
+        Of the noise, and of the errors of sensors and actuators (`SignalPath`); the same seed gives the same bits. Of an
+        ensemble's member k it is ``numpy.random.SeedSequence(seed, spawn_key=(k,))``.
     x0 : array_like (nx,) or mapping of state name to number, optional
         First-order states at ``t[0]``; zero by default. All methods integrate them together with q and v.
-    start : Trajectory, optional
-        Go on from its end, at ``t[0]``: with its state (unless `q0`, `v0` or `x0` say otherwise, as after an impact), states of
-        controllers, commands that are held or delayed, paths of devices, the times of samples, generators of noise (`seed` is
-        not used), events (by their names) and the step of the integrator. Pass the same controllers, of the same model, whose
-        parameters may be others. The parts of a simulation are the whole bit for bit where steps end between them, as at
-        samples and with fixed steps, if that is an output time of the whole; elsewhere they agree within the tolerances.
+    start : Trajectory or Ensemble, optional
+        Go on from its end, at ``t[0]``, an ensemble member by member: with its state (unless `q0`, `v0` or `x0` say otherwise,
+        as after an impact), states of controllers, commands that are held or delayed, paths of devices, the times of samples,
+        generators of noise (`seed` is not used), events (by their names) and the step of the integrator. Pass the same
+        controllers, of the same model, whose parameters may be others. The parts of a simulation are the whole bit for bit
+        where steps end between them, as at samples and with fixed steps, if that is an output time of the whole; elsewhere they
+        agree within the tolerances.
     hold : sequence of str
         Joints or coordinates that are locked at their place in `q0`, as in `linearize`: `Trajectory.tau` has the efforts that
         this takes.
@@ -176,10 +189,16 @@ def simulate(
         events and first-order states go on. What happened is in `Trajectory.changes`; a `ModelWarning` names what did not. For
         a separation connect the part by a `Free` joint, `hold` it, and let a `Release` free it; locks are imposed motions, the
         efforts that they take are in `Trajectory.tau`. A sample at the instant of a change is taken before it.
+    parameters : mapping of name to number or array_like (k,), optional
+        Of the model, one value or one for each member: see `Model.with_parameters`.
+    seeds : sequence (k,) of int, SeedSequence or Generator, optional
+        Of each member, in the place of `seed`.
 
     Returns
     -------
-    Trajectory
+    Trajectory or Ensemble
+        An `Ensemble` if anything is stacked, or `parameters` are given: each member's trajectory has the bits of its own
+        simulation, whatever runs beside it. It notes which members failed, and raises an error only if all did.
 
     Raises
     ------
@@ -188,7 +207,8 @@ def simulate(
     ConvergenceError
         If the integrator gives up, or a loop cannot be kept closed; the message gives the time, and advice.
     SimulationInterrupt
-        On Ctrl-C, a `KeyboardInterrupt` whose ``trajectory`` has what was computed.
+        On Ctrl-C, a `KeyboardInterrupt` whose ``trajectory`` has what was computed; of an ensemble a `SweepInterrupt`, whose
+        ``found`` has the members that were.
 
     Warns
     -----
@@ -206,47 +226,24 @@ def simulate(
     >>> trajectory = tt.simulate(s.resolve(), [0, 1], [0.0], [0.0])
     >>> round(float(trajectory.q[-1, 0]), 9)
     -5.0
+
+    An ensemble of three members:
+
+    >>> ensemble = tt.simulate(s.resolve(), [0, 1], [[0.0], [1.0], [2.0]], [0.0], parameters={"fall.damping": [0.0, 0.1, 0.2]})
+    >>> ensemble.q[:, -1, 0].round(3).tolist(), ensemble[2].t.tolist()
+    ([-5.0, -3.837, -2.683], [0.0, 1.0])
     """
     read_model(model)
-    warn(refuse_unsteady(model.mechanism.assembly))
-    times = _read_times(t)
-    scheme = _read_method(method)
-    rtol, absolute, max_step = read_positive("rtol", rtol), AbsoluteTolerances(model, atol), read_positive("max_step", max_step)
-    if rtol < _FINEST:
-        warn([Finding("fine-tolerance", "rtol", rtol, f"{_FINEST:.1e} at least", "that is taken: rounding allows no less")])
-        rtol = _FINEST
-    before = Start(model, times, q0, v0, x0, start)
-    imposed = read_mapping("prescribed", prescribed or {})
-    wrenches = read_mapping("wrenches", wrenches or {})
-    wrenches = {name: value if callable(value) else copy.copy(value) for name, value in wrenches.items()}  # a snapshot
-    check_switch("saturate", saturate)
-    arguments = Loop(controller, sample_time, delay, reference, noise, operating_point)
-    if model.is_constrained and isinstance(scheme, str):
-        require_projecting(scheme)
-    if isinstance(scheme, GeneralizedAlpha):
-        scheme.check_step(max_step)
-    agenda = Agenda(model, times, before, changes, hold, imposed, events)
+    arguments = locals()
+    stacks = Stacks(arguments)
+    if not stacks.is_one:
+        return stacks.simulated(simulate, simulate_many)
+    given = _read(arguments)
+    times, scheme, max_step = given.times, given.scheme, given.max_step
+    agenda = Agenda(model, times, given.before, changes, hold, given.prescribed, events)
     while True:
+        plant, y0, watched, tolerances = _begin(agenda, given)
         before, part, model = agenda.start, agenda.part, agenda.stage
-        motions = with_held(model, imposed, agenda.locked, before.q, before.v)
-        motion = PrescribedMotion(model, motions, (times[0], times[-1]), agenda.locked)
-        q, v = motion.impose(part[0], before.q, before.v)
-        loop = read_loop(model, times, q, v, arguments, saturate, seed, wrenches)
-        before.recall_loop(loop)
-        plant = DrivenModel(model, times, tau, wrenches, motion, u, loop, seed)
-        before.recall_paths(plant)
-        if model.is_constrained:
-            q, v = (q, v) if before.is_reached else close_start(model, q, v, motion.names)
-            plant.prepared.rank = closed_dynamics.rank_of_free(model.mechanism, q, motion.mask, motion.still)
-        refuse(under_ground(model, q[None], part[:1]))
-        warn([*deep_starts(model, q, v), *doubts([(model, q, v)])])
-        watched = read_events(plant, agenda.watched(plant))
-        before.recall_events(watched)
-        refuse_pushing(model.mechanism, plant.inputs(part[0], q, v), part[:1])
-        y0 = before.state(q, v, loop)
-        if np.iscomplexobj(y0):
-            raise ModelError(Finding("wrong-type", "q0, v0, x0", "complex numbers", "real numbers", "simulations are real"))
-        tolerances = Tolerances(rtol, absolute.of_state(len(y0)), max_step)
         solution = ReachedStates(part[:1], y0[None], {})
         begin = time.perf_counter()
         try:
@@ -264,9 +261,7 @@ def simulate(
                     warn(brief_impacts(model, monitor.impacts.states(), monitor.impacts.step))
             solution.statistics["seconds"] = time.perf_counter() - begin
             trajectory = _collect(plant, solution, watched)
-            warn([*spin_findings(model, trajectory.q, trajectory.v), *under_ground(model, trajectory.q, trajectory.t)])
-            refuse_pushing(model.mechanism, trajectory.u, trajectory.t)
-            warn(overlaps(model, trajectory.q, trajectory.t))
+            _warn_of(trajectory)
         except KeyboardInterrupt as error:
             last = solution.t[-1], solution.y[-1]
             stop = error if isinstance(error, SimulationInterrupt) else interrupt(last, times[-1], solution)
@@ -275,6 +270,121 @@ def simulate(
         if not agenda.reached(trajectory):
             warn(agenda.missing())
             return agenda.joined()
+
+
+#: The arguments of `simulate`, and what they are by default.
+ARGUMENTS = {name: argument.default for name, argument in inspect.signature(simulate).parameters.items()}
+
+#: Arguments in which members that are simulated together may differ, and those that they must not have.
+_OWN, _ALONE = ("model", "q0", "v0", "tau", "u", "seed"), ("x0", "prescribed", "events", "start", "hold", "changes")
+
+
+class _Given(NamedTuple):
+    """Arguments of `simulate` that have been read."""
+
+    times: Array
+    scheme: str | GeneralizedAlpha
+    rtol: float
+    absolute: AbsoluteTolerances
+    max_step: float
+    before: Start
+    prescribed: Mapping[str, Any]
+    wrenches: Mapping[str, Any]
+    loop: Loop
+    saturate: bool
+    seed: Any
+    tau: Any
+    u: Any
+
+
+def _read(given: Mapping[str, Any]) -> _Given:
+    """Read the arguments of `simulate`, by name."""
+    model = given["model"]
+    warn(refuse_unsteady(model.mechanism.assembly), stacklevel=4)
+    times, scheme = _read_times(given["t"]), _read_method(given["method"])
+    rtol, absolute = read_positive("rtol", given["rtol"]), AbsoluteTolerances(model, given["atol"])
+    max_step = read_positive("max_step", given["max_step"])
+    if rtol < _FINEST:
+        expected = f"{_FINEST:.1e} at least"
+        warn([Finding("fine-tolerance", "rtol", rtol, expected, "that is taken: rounding allows no less")], stacklevel=4)
+        rtol = _FINEST
+    before = Start(model, times, *(given[name] for name in ("q0", "v0", "x0", "start")))
+    imposed = read_mapping("prescribed", given["prescribed"] or {})
+    wrenches = read_mapping("wrenches", given["wrenches"] or {})
+    wrenches = {name: value if callable(value) else copy.copy(value) for name, value in wrenches.items()}  # a snapshot
+    check_switch("saturate", given["saturate"])
+    names = "controller", "sample_time", "delay", "reference", "noise", "operating_point"
+    loop = Loop(*(given[name] for name in names))
+    if model.is_constrained and isinstance(scheme, str):
+        require_projecting(scheme)
+    if isinstance(scheme, GeneralizedAlpha):
+        scheme.check_step(max_step)
+    rest = (given[name] for name in ("saturate", "seed", "tau", "u"))
+    return _Given(times, scheme, rtol, absolute, max_step, before, imposed, wrenches, loop, *rest)
+
+
+def _begin(agenda: Agenda, given: _Given) -> tuple[DrivenModel, Array, dict[str, WatchedEvent], Tolerances]:
+    """Return the driven model of a stage, its state at the start, the events that are watched, and the tolerances."""
+    before, part, model, times = agenda.start, agenda.part, agenda.stage, given.times
+    motions = with_held(model, given.prescribed, agenda.locked, before.q, before.v)
+    motion = PrescribedMotion(model, motions, (times[0], times[-1]), agenda.locked)
+    q, v = motion.impose(part[0], before.q, before.v)
+    loop = read_loop(model, times, q, v, given.loop, given.saturate, given.seed, given.wrenches)
+    before.recall_loop(loop)
+    plant = DrivenModel(model, times, given.tau, given.wrenches, motion, given.u, loop, given.seed)
+    before.recall_paths(plant)
+    if model.is_constrained:
+        q, v = (q, v) if before.is_reached else close_start(model, q, v, motion.names)
+        plant.prepared.rank = closed_dynamics.rank_of_free(model.mechanism, q, motion.mask, motion.still)
+    warn([*deep_starts(model, q, v), *doubts([(model, q, v)])], stacklevel=4)
+    refuse(under_ground(model, q[None], part[:1]))
+    watched = read_events(plant, agenda.watched(plant))
+    before.recall_events(watched)
+    refuse_pushing(model.mechanism, plant.inputs(part[0], q, v), part[:1])
+    y0 = before.state(q, v, loop)
+    if np.iscomplexobj(y0):
+        raise ModelError(Finding("wrong-type", "q0, v0, x0", "complex numbers", "real numbers", "simulations are real"))
+    return plant, y0, watched, Tolerances(given.rtol, given.absolute.of_state(len(y0)), given.max_step)
+
+
+def simulate_many(arguments: Sequence[Mapping[str, Any]]) -> list[Trajectory | None]:
+    """Return the trajectory of each of many simulations; None where it has to be one of its own."""
+    found: list[Trajectory | None] = [None] * len(arguments)
+    every = [ARGUMENTS | dict(each) for each in arguments]
+    shared = [name for name in ARGUMENTS if name not in _OWN]
+    if any(each[name] is not every[0][name] for each in every for name in shared):
+        return found
+    if any(every[0][name] is not ARGUMENTS[name] for name in _ALONE):
+        return found
+    begin, given = time.perf_counter(), _read(every[0])
+    plant, _, watched, tolerances = _begin(Agenda(every[0]["model"], given.times, given.before, (), (), {}, ()), given)
+    kinks = plant.kinks(given.rtol)
+    if not can_be_held(plant, given.scheme) or watched or len(kinks) or HalfTurns(plant.model).any:
+        return found
+    members: dict[int, Member] = {}
+    for k, each in enumerate(every):
+        with suppress(ModelError):
+            start = Start(each["model"], given.times, each["q0"], each["v0"], None, None)
+            refuse(under_ground(each["model"], start.q[None], given.times[:1]))
+            members[k] = Member(each["model"], start.state(start.q, start.v, None), each["tau"], each["u"], each["seed"])
+    together = Together(plant, given.times, list(members.values()), str(given.scheme), tolerances)
+    if not together.is_possible:
+        return found
+    together.run(lambda: None)
+    for k, trajectory in zip(members, together.trajectories(time.perf_counter() - begin), strict=True):
+        with suppress(ModelError):
+            if trajectory is not None:
+                _warn_of(trajectory)
+                found[k] = trajectory
+    return found
+
+
+def _warn_of(trajectory: Trajectory) -> None:
+    """Warn of what is doubtful in a trajectory, and refuse what cannot be."""
+    model, t, q = trajectory.model, trajectory.t, trajectory.q
+    warn([*spin_findings(model, q, trajectory.v), *under_ground(model, q, t)], stacklevel=4)
+    refuse_pushing(model.mechanism, trajectory.u, t)
+    warn(overlaps(model, q, t), stacklevel=4)
 
 
 def _collect_all(agenda: Agenda, plant: DrivenModel, events: Mapping[str, WatchedEvent], solution: ReachedStates) -> Trajectory:
@@ -322,72 +432,39 @@ def _integrate(
 ) -> ReachedStates:
     """Return the states at the output times, and append to the events.
 
-    Explicit methods run in CyRK's compiled code if no event, switch, kink or controller sample can occur, and no loop has to be
-    kept closed. All others go step by step: see `titop.solvers.simulation.stepping.integrate_stepwise` for the arguments.
+    Explicit methods run in compiled code to the end if nothing but steps can happen. All others go step by step: see
+    `titop.solvers.simulation.stepping.integrate_stepwise` for the arguments.
     """
-    is_free = not plant.model.is_constrained and not plant.has_stages
     kinks = plant.kinks(tolerances.rtol)
-    ends_within = events or plant.gaps.count or len(kinks) or (plant.loop is not None and plant.loop.sampled) or plant.paths
-    if method in EXPLICIT and not ends_within and (plant.is_plain or is_free):
+    happens = events or len(kinks) or plant.loop is not None or monitor.half_turns.any
+    if can_be_held(plant, method) and not happens:
         return _integrate_at_once(plant, times, y0, str(method), tolerances, monitor)
     from titop.solvers.simulation.stepping import integrate_stepwise  # imports scipy's integrators
 
     return integrate_stepwise(plant, times, y0, events, method, tolerances, kinks, monitor, memory)
 
 
-class _EveryStep:
-    """An event that never happens, which CyRK evaluates after every step.
-
-    Only then can Python see signals such as Ctrl-C, which compiled loops do not. It also moves the progress bar, and records
-    the last step.
-    """
-
-    terminal, direction = False, 0
-
-    def __init__(self, t: float, y: Array, monitor: Monitor) -> None:
-        self.last, self._monitor, self._steps = (t, y), monitor, 0
-
-    def __call__(self, t: float, y: Array, *_: Any) -> float:
-        self.last = t, y.copy()
-        self._monitor.look(*self.last, lambda: self._steps)
-        self._steps += 1
-        return 1.0
-
-
 def _integrate_at_once(
     plant: DrivenModel, times: Array, y0: Array, method: str, tolerances: Tolerances, monitor: Monitor
 ) -> ReachedStates:
-    from CyRK import PySolver, pysolve_ivp
+    assert isinstance(plant.prepared, CompiledPreparedDynamics)
+    plant.dynamics(times[0], *plant.split(times[0], y0))  # raises what is wrong with it
+    tau = np.zeros(plant.model.nv)
+    plant.act_held(tau)
+    tables = plant.prepared.member_tables([plant.model.mechanism], False)
+    steps = HeldSteps(plant.prepared, method, times, y0[None].copy(), tolerances, tables)
+    steps.tau[0] = tau
 
-    derivative, arguments = plant.derivative()
-    span, solver = (float(times[0]), float(times[-1])), PySolver()
-    every_step = _EveryStep(span[0], y0, monitor)
+    def solution() -> ReachedStates:
+        return ReachedStates(times[: steps.reached(0)], steps.outputs[0, : steps.reached(0)], steps.statistics(0))
+
     try:
-        pysolve_ivp(
-            derivative,
-            span,
-            y0,
-            method=method,
-            args=arguments or None,
-            t_eval=times,
-            events=(every_step,),
-            pass_dy_as_arg=True,
-            solution_reuse=solver,
-            **tolerances._asdict(),
-        )
+        steps.go_to(float(times[-1]), lambda: monitor.look(steps.time(0), steps.y[0], lambda: steps.statistics(0)["steps"]))
     except KeyboardInterrupt:
-        raise interrupt(every_step.last, span[1], _solution(solver, times, y0)) from None
-    if not solver.success:
-        t, state = every_step.last
-        plant.dynamics(t, *plant.split(t, state))  # raises what is wrong with the model there
-        raise ConvergenceError(
-            f"{method} gave up after t = {t:.6g} s of {times[-1]:.6g} s ({solver.message}); "
-            'perhaps a stiff system: try method="Radau"'
-        )
-    return _solution(solver, times, y0)
-
-
-def _solution(solver: Any, times: Array, y0: Array) -> ReachedStates:
-    """Return what CyRK has computed, also from an interrupted solution, even before its first step."""
-    t, y = (solver.t, solver.y) if solver.size else (times[:1], y0[:, None])
-    return ReachedStates(np.array(t), np.array(y).T, {"steps": solver.steps_taken})  # CyRK counts nothing else
+        raise interrupt((steps.time(0), steps.y[0].copy()), float(times[-1]), solution()) from None
+    if not steps.goes_on[0]:
+        t = steps.time(0)
+        plant.dynamics(t, *plant.split(t, steps.y[0]))  # raises what is wrong with the model there
+        advice = 'perhaps a stiff system: try method="Radau"'
+        raise ConvergenceError(f"{method} gave up after t = {t:.6g} s of {times[-1]:.6g} s: too short steps; {advice}")
+    return solution()

@@ -28,6 +28,11 @@ _LOOP_VARIABLES = {
 
 def write_fields(path: str | Path, trajectory: Any) -> None:
     """Write all of a trajectory to a file; see `Trajectory.save`."""
+    write_archive(path, fields_of(trajectory))
+
+
+def fields_of(trajectory: Any) -> dict[str, Any]:
+    """Return all of a trajectory as arrays by name."""
     names = {name: getattr(trajectory.model, name) for name in _NAMES}
     arrays = {name: getattr(trajectory, name) for name in _ARRAYS}
     arrays |= {name: np.array(value, dtype=np.str_) for name, value in names.items()}
@@ -39,18 +44,23 @@ def write_fields(path: str | Path, trajectory: Any) -> None:
     arrays |= {f"memory:{name}": value for name, value in trajectory.memory.items()}
     for k, change in enumerate(trajectory.changes):
         arrays |= {f"change[{k}]:{field.name}": np.array(getattr(change, field.name)) for field in fields(Changed)}
-    write_archive(path, arrays | {"format": np.array(_FORMAT)})
+    return arrays | {"format": np.array(_FORMAT)}
 
 
 def read_fields(path: str | Path, model: Model, max_bytes: int) -> dict[str, Any]:
     """Return all of a trajectory in a file but its model, by the names of the fields; see `load_trajectory`."""
-    archive = Archive(path, "Trajectory.save", max_bytes)
+    return read_fields_of(Archive(path, "Trajectory.save", max_bytes), model)
+
+
+def read_fields_of(archive: Archive, model: Model) -> dict[str, Any]:
+    """Return all of a trajectory among the arrays of an archive, as `read_fields`."""
     archive.check_format(_FORMAT)
     for key in _NAMES:
         names = getattr(model, key)
         saved = archive.names(key)
         if saved != names:
-            raise ModelError(Finding("other-model", f"{path}: {key}", saved, f"{names}", "load it with the model that made it"))
+            where = f"{archive.path}: {key}"
+            raise ModelError(Finding("other-model", where, saved, f"{names}", "load it with the model that made it"))
     t = archive.array("t", None)
     q = archive.array("q", len(t), model.nq)
     v, a, tau = (archive.array(name, len(t), model.nv) for name in ("v", "a", "tau"))

@@ -81,7 +81,7 @@ class Archive:
     def __init__(self, path: str | os.PathLike[str], writer: str, max_bytes: int = MAX_BYTES) -> None:
         if not isinstance(path, str | os.PathLike):
             raise ModelError(Finding("wrong-type", "path", path, "the name of a file", f"give one that {writer} wrote"))
-        self._path, self._writer, self._format = os.fspath(path), writer, _format_of(path)
+        self.path, self._writer, self._format = os.fspath(path), writer, _format_of(path)
         self.arrays: dict[str, Array] = {}
         try:
             with open_file(path) as file:
@@ -92,7 +92,7 @@ class Archive:
         except ModelError:
             raise
         except FileNotFoundError as error:
-            finding = Finding("no-file", self._path, error, f"a file of {writer}", "check the path")
+            finding = Finding("no-file", self.path, error, f"a file of {writer}", "check the path")
             raise ModelError(finding) from None
         except _DAMAGE as error:
             self.refuse(error)
@@ -126,11 +126,11 @@ class Archive:
 
     def _refuse_size(self, size: int, most: int) -> NoReturn:
         advice = "give max_bytes if you trust the file"
-        raise ModelError(Finding("too-large", self._path, f"{size} bytes", f"at most {most} bytes", advice))
+        raise ModelError(Finding("too-large", self.path, f"{size} bytes", f"at most {most} bytes", advice))
 
     def refuse(self, found: Any) -> NoReturn:
         """Refuse the file for what was `found` in it."""
-        raise ModelError(Finding("wrong-format", self._path, found, f"a file of {self._writer}", _ADVICE))
+        raise ModelError(Finding("wrong-format", self.path, found, f"a file of {self._writer}", _ADVICE))
 
     def array(self, name: str, *shape: int | None, kinds: str = "f") -> Array:
         """Return an array; its `shape` may leave sizes open (None).

@@ -13,7 +13,6 @@ from types import TracebackType
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.solvers.support.checkpoint import Checkpoint
 from titop.solvers.support.workers import Answer, Borrowed, Here, Make, Processes, one_thread
 
 #: Most processes.
@@ -85,7 +84,7 @@ class Spread:
         workers: int | Executor,
         died: Callable[[Any, str], Any],
         method: str | None = None,
-        checkpoint: Checkpoint | None = None,
+        checkpoint: Any = None,
     ) -> None:
         self._died, self.checkpoint = died, checkpoint
         self._tasks: dict[Hashable, Any] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,24 @@ from titop.solvers.native.callbacks import raise_pending
 _AT_ONCE = np.zeros((1, 1)), np.zeros((1, 1)), np.zeros((0, 1))
 #: No gaps.
 NO_GUARDS = np.zeros((0, GUARD_COLUMNS))
+
+
+class MemberTables(NamedTuple):
+    """The tables of many members, which differ in numbers: the last arguments of `stepping_entries.members`.
+
+    - `table` (n, 1): which of those behind is each member's; `ints`;
+    - `floats`, `numbers` (k, ...): of members, or one of all; `stages`. The last two only of systems with laws.
+    """
+
+    table: Array
+    ints: Array
+    floats: Array
+    numbers: Array
+    stages: Array
+
+    def push(self, wrenches: Array) -> None:
+        """Let wrenches (n, places, 6) at the last loads act."""
+        self.floats[:, self.floats.shape[1] - wrenches.shape[1] :, layout.FORCE : layout.FORCE + 6] = wrenches
 
 
 class CompiledPreparedDynamics(PreparedDynamics):
@@ -111,6 +129,55 @@ class CompiledPreparedDynamics(PreparedDynamics):
         same : tuple of array
         """
         return self._kernel, (moved, self.imposed, *control, guards, tau, *self._closures_for_steps(precision), *self._tables)
+
+    def member_tables(self, mechanisms: Sequence[Mechanism], each: bool) -> MemberTables | None:
+        """Return the tables of members of the same structure; None if they differ in more than numbers.
+
+        They have one table for `each` if inputs act on ports, or their parameters differ.
+        """
+        systems = [each_of.engine.system for each_of in mechanisms] if each else [self._system]
+        systems = [system.with_loads_at(tuple(self.places)) if self.places else system for system in systems]
+        shape = self._numbers.shape
+        if any(not np.array_equal(one.ints, self._ints) or one.numbers.shape != shape for one in systems):
+            return None
+        table = np.arange(len(mechanisms))[:, None] if each else np.zeros((len(mechanisms), 1), dtype=np.int64)
+        stages = self._tables[3] if len(self._tables) > 2 else np.zeros((1, 1), dtype=np.int64)
+        floats, numbers = (np.array([getattr(system, name) for system in systems]) for name in ("floats", "numbers"))
+        tables = MemberTables(table, self._ints, floats, numbers, stages)
+        tables.push(self.wrenches[None])
+        return tables
+
+    def member_steps(self, *arguments: Any) -> int:
+        """Call the compiled steps of many members: see `stepping_entries.members`; the last argument is their tables."""
+        *given, tables = arguments
+        kernel = self._system.kernel(stepping_entries.open_members).compiled
+        return int(kernel(*given, *tables[: 1 + len(self._tables)]))
+
+    def rates_of_members(self, y: Array, tau: Array, tables: MemberTables) -> tuple[Array, Array]:
+        """Return the rates (n, ny) of states with unit quaternions, under efforts (n, nv), and a status (n) of each."""
+        rates, progress, times = np.empty((len(y), 1, y.shape[1])), np.zeros((len(y), 2), dtype=np.int64), np.zeros(0)
+        self.member_steps(0, 0, 0, progress, y, *_AT_ONCE, times, y, rates, tau, self.imposed, tables)
+        return rates[:, 0], progress[:, 1]
+
+    @property
+    def stacks(self) -> bool:
+        """Whether `dynamics_rows` is compiled."""
+        otherwise = self.mechanism.is_constrained or self._imposed or self.moving_otherwise
+        return not (otherwise or self.mechanism.inputs.driving or len(self._states))
+
+    def dynamics_rows(self, q: Array, v: Array, tau: Array, a: Array, wrenches: Array, u: Array) -> tuple[Array, Array]:
+        if self.stacks:
+            differ = bool((wrenches != wrenches[:1]).any())
+            if wrenches.size:
+                self.wrenches[:] = wrenches[0]
+            tables = self.member_tables([self.mechanism] * len(q), differ)
+            if tables is not None:
+                tables.push(wrenches if differ else wrenches[:1])
+                rates, status = self.rates_of_members(np.hstack([q, v]), np.ascontiguousarray(tau), tables)
+                raise_pending()
+                if (status == layout.OK).all():
+                    return rates[:, self.mechanism.nq :], tau
+        return super().dynamics_rows(q, v, tau, a, wrenches, u)
 
     @cached_property
     def _one(self) -> Any:

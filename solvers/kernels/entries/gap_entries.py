@@ -83,15 +83,7 @@ def switches_within(ints, floats, numbers, stages, law, states, rates, curve, gi
 @helper
 def take_state_within(x, h, ints, states, rates, curve, state, motion, moved, imposed, q, v, a):
     """Read q and v at the part x of a step of length h; `state` is used up."""
-    for k in range(state.size):
-        state[k] = states[0, k]
-    power = h
-    for p in range(curve.shape[0]):
-        power *= x
-        for s in range(curve.shape[1]):
-            weight = power * curve[p, s]
-            for k in range(state.size):
-                state[k] += weight * rates[s, k]
+    runge_kutta.state_within(x, h, states, rates, curve, state)
     runge_kutta.take_state(ints, state, motion, moved, imposed, q, v, a)
 
 

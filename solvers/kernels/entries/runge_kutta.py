@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from titop.blocks.basics.tolerances import NEGLIGIBLE, TINY, TYPED
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.tree.kinematics import normalise
 from titop.solvers.native.kernel import helper
@@ -93,17 +94,59 @@ LOOK_CLOSER = -8
 
 #: Limits of the next step's length over the last one's, and what is left off for safety.
 _LEAST, MOST, _SAFETY = 0.2, 10.0, 0.9
+#: Of a first step: what counts as no size or speed, over the tolerances; and its length (s) where these tell nothing.
+_LITTLE = _BLIND = TYPED
 #: The shortest step over the time that is reached.
 _SHORTEST = 10 * 2.0**-52
+
+
+@helper
+def select(truth, x, y):
+    """Return x where something is true, else y."""
+    return x if truth else y
 
 
 @helper
 def choose_length(clock):
     """Choose the length of the next try: it suits the error, and steps before the end are not shorter than the last of them."""
     wish, shortest, rest = min(clock[WISH], clock[LONGEST]), _SHORTEST * abs(clock[TIME]), clock[END] - clock[TIME]
-    if not wish >= shortest:  # nor is what is not a number
-        wish = shortest if wish < shortest and clock[GROWTH] > 1.0 else 0.0
-    clock[LENGTH] = rest if wish >= rest else (0.5 * rest if 2.0 * wish > rest else wish)
+    raised = select(wish < shortest, select(clock[GROWTH] > 1.0, shortest, 0.0), 0.0)
+    wish = select(wish >= shortest, wish, raised)  # what is not a number is no wish
+    clock[LENGTH] = select(wish >= rest, rest, select(2.0 * wish > rest, 0.5 * rest, wish))
+
+
+@helper
+def first_length(clock, y, rate):
+    """Return a first guess of a step's length: one part in a hundred of the time in which the state y changes by itself."""
+    size, speed = _weighed(clock, y, y, 0.0), _weighed(clock, y, rate, 0.0)
+    small = select(size < _LITTLE, True, speed < _LITTLE)
+    return min(select(small, _BLIND, 0.01 * size / select(small, 1.0, speed)), clock[END] - clock[TIME])
+
+
+@helper
+def wish_first(clock, y, rate, later, h):
+    """Wish for the length of the first step, from the rates at the state y and `later`, an Euler step of length h on.
+
+    As Hairer, Norsett and Wanner choose it: Solving Ordinary Differential Equations I, section II.4.
+    """
+    speed, bend = _weighed(clock, y, rate, 0.0), 0.0
+    for k in range(y.size):
+        part = (later[k] - rate[k]) / (clock[ATOL + k] + clock[RTOL] * abs(y[k]))
+        bend += part * part
+    bend = math.sqrt(bend / y.size) / h
+    most = select(bend > speed, bend, speed)
+    slow = select(most <= TINY, True, False)
+    suits = select(slow, max(_BLIND, NEGLIGIBLE * h), (0.01 / select(slow, 1.0, most)) ** -clock[EXPONENT])
+    clock[WISH] = min(min(100.0 * h, suits), min(clock[END] - clock[TIME], clock[LONGEST]))
+
+
+@helper
+def _weighed(clock, y, values, total):
+    """Return the root mean square of values over the tolerances at a state y; `total` is zero."""
+    for k in range(y.size):
+        part = values[k] / (clock[ATOL + k] + clock[RTOL] * abs(y[k]))
+        total += part * part
+    return math.sqrt(total / y.size)
 
 
 @helper
@@ -132,16 +175,29 @@ def take_or_leave(filled, last, clock, estimators, states, rates):
     """Tell whether a try, whose stages are `filled` with finite numbers, is a step; choose the length of the next."""
     error = error_of(last, clock, estimators, states, rates) if filled else math.inf
     is_step = error < 1.0
-    if is_step:
-        suits = _SAFETY * error ** clock[EXPONENT] if error > 0.0 else math.inf
-        most = max(clock[GROWTH] * clock[LENGTH], clock[WISH])  # what was cut short to end in time says nothing
-        clock[WISH], clock[GROWTH], clock[BEGUN] = min(clock[LENGTH] * suits, most), MOST, 0.0
-        clock[BEFORE], clock[LAST] = clock[TIME], clock[LENGTH]
-        ends = clock[LENGTH] >= clock[END] - clock[TIME]
-        clock[TIME] = clock[END] if ends else clock[TIME] + clock[LENGTH]
-        clock[STEPS] += 1.0
-    else:
-        suits = _SAFETY * error ** clock[EXPONENT] if error < math.inf else 0.0
-        clock[WISH], clock[GROWTH], clock[BEGUN] = clock[LENGTH] * max(_LEAST, suits), 1.0, 1.0 if filled else 0.0
+    suits = _SAFETY * error ** clock[EXPONENT] if error > 0.0 else math.inf
+    suits = select(error < math.inf, suits, 0.0)
+    most = max(clock[GROWTH] * clock[LENGTH], clock[WISH])  # what was cut short to end in time says nothing
+    clock[WISH] = select(is_step, min(clock[LENGTH] * suits, most), clock[LENGTH] * max(_LEAST, suits))
+    clock[GROWTH] = select(is_step, MOST, 1.0)
+    clock[BEGUN] = select(is_step, 0.0, 1.0 if filled else 0.0)
+    clock[BEFORE], clock[LAST] = select(is_step, clock[TIME], clock[BEFORE]), select(is_step, clock[LENGTH], clock[LAST])
+    reached = select(clock[LENGTH] >= clock[END] - clock[TIME], clock[END], clock[TIME] + clock[LENGTH])
+    clock[TIME] = select(is_step, reached, clock[TIME])
+    clock[STEPS] += select(is_step, 1.0, 0.0)
     choose_length(clock)
     return is_step
+
+
+@helper
+def state_within(x, h, states, rates, curve, state):
+    """Write the state at the part x of a step of length h, from the rates of all its stages."""
+    for k in range(state.size):
+        state[k] = states[0, k]
+    power = h
+    for p in range(curve.shape[0]):
+        power *= x
+        for s in range(curve.shape[1]):
+            weight = power * curve[p, s]
+            for k in range(state.size):
+                state[k] += weight * rates[s, k]

@@ -35,13 +35,39 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import NEAR, cleared, exactness
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts, take_own_states, write_own_rates
 from titop.solvers.kernels.spatial.algebra import copy
-from titop.solvers.kernels.tree.kinematics import write_rates
+from titop.solvers.kernels.tree.kinematics import normalise, write_rates
 from titop.solvers.kernels.tree.springs import add_passive_efforts
-from titop.solvers.native.kernel import entry
-from titop.solvers.native.signatures import FLAG, FLOATS, INTEGER, INTS, MASK, REAL, VECTOR
+from titop.solvers.native.kernel import entry, helper
+from titop.solvers.native.signatures import CUBE, FLAG, FLOATS, INTEGER, INTS, MASK, REAL, VECTOR
+
+#: Statuses of trial states that lie too far away: overflow, and loops that do not close.
+TOO_FAR = (layout.NOT_FINITE, layout.SINGULAR, layout.INCONSISTENT)
 
 #: Whether the system has general blocks or interactions, and whether it has rigid closures or gears: see `pair.Pair`.
 LAWS, CLOSED = True, True
+
+
+@helper
+def accelerate(ints, floats, numbers, stages, law, q, v, a, effort, imposed, work, multi, world):
+    """Write the accelerations of a tree under efforts, which passive ones are added to; return a status."""
+    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
+    if status == layout.OK:
+        add_passive_efforts(ints, floats, q, v, effort)
+        if law is not None:
+            add_interaction_efforts(ints, law, effort, 1.0)
+        status = eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world)
+    return status
+
+
+@helper
+def finish_rates(ints, numbers, stages, law, a, rates):
+    """Write accelerations, and the rates of first-order states, into the rates of a state; return a status."""
+    nq, status = ints[0, layout.NQ], layout.OK
+    for k in range(a.size):
+        rates[nq + k] = a[k]
+    if law is not None:
+        status = write_own_rates(ints, numbers, stages, law, rates)
+    return status_of(rates) if status == layout.OK else status
 
 
 def steps(
@@ -80,26 +106,15 @@ def steps(
             status = status_of(effort)
             if law is not None and status == layout.OK:
                 status = take_own_states(ints, numbers, states[s])
-            if CLOSED:
-                if status == layout.OK:
+            if status == layout.OK:
+                if CLOSED:
                     status = constrained(
                         tree, loops, imposed, ints, floats, numbers, stages, law, None, q, v, effort, rooms, mass, efforts, a
                     )
-            else:
-                if status == layout.OK:
-                    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
-                if status == layout.OK:
-                    add_passive_efforts(ints, floats, q, v, effort)
-                    if law is not None:
-                        add_interaction_efforts(ints, law, effort, 1.0)
-                    status = eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world)
+                else:
+                    status = accelerate(ints, floats, numbers, stages, law, q, v, a, effort, imposed, work, multi, world)
             if status == layout.OK:
-                for k in range(nv):
-                    rates[s, nq + k] = a[k]
-                if law is not None:
-                    status = write_own_rates(ints, numbers, stages, law, rates[s])
-            if status == layout.OK:
-                status = status_of(rates[s])
+                status = finish_rates(ints, numbers, stages, law, a, rates[s])
             if status != layout.OK:
                 break
         if status == layout.OK and last < coefficients.shape[0]:
@@ -171,6 +186,144 @@ _ARGUMENTS = (
     *(INTS, FLOATS, FLOATS, INTS),
 )
 open_steps, closed_steps = (pair(*_ARGUMENTS, closed=closed)(steps) for closed in (False, True))
+
+
+@helper
+def held_rate(law, there, rooms, state, rate, is_unit=False):
+    """Write the rate of a state, whose quaternions may be unit ones, under efforts that are held; return a status."""
+    (ints, floats, numbers, stages, tau, imposed), (q, v, a, effort, work, multi, world) = there, rooms
+    nq = ints[0, layout.NQ]
+    copy(state[:nq], q)
+    if not is_unit:
+        normalise(ints, q)
+    for k in range(v.size):
+        v[k], a[k], effort[k] = state[nq + k], 0.0, tau[k]
+    write_rates(ints, q, v, rate)
+    status = status_of(effort)
+    if law is not None and status == layout.OK:
+        status = take_own_states(ints, numbers, state)
+    if status == layout.OK:
+        status = accelerate(ints, floats, numbers, stages, law, q, v, a, effort, imposed, work, multi, world)
+    return finish_rates(ints, numbers, stages, law, a, rate) if status == layout.OK else status
+
+
+@helper
+def held_stages(first, last, h, coefficients, law, there, rooms, states, rates):
+    """Write stages of a step of length h, from `first` to before `last`, and the state there; return a status."""
+    for s in range(first, last):
+        runge_kutta.combine(s, h, coefficients, states, rates)
+        status = held_rate(law, there, rooms, states[s], rates[s])
+        if status != layout.OK:
+            return status
+    if last < coefficients.shape[0]:
+        runge_kutta.combine(last, h, coefficients, states, rates)
+    return layout.OK
+
+
+@helper
+def begin(clock, law, there, rooms, y, states, rates):
+    """Wish for the length of the first step; return a status."""
+    copy(y, states[0])
+    status = held_rate(law, there, rooms, y, rates[0])
+    if status != layout.OK:
+        return status
+    h = runge_kutta.first_length(clock, y, rates[0])
+    for k in range(y.size):
+        states[1, k] = y[k] + h * rates[0, k]
+    if held_rate(law, there, rooms, states[1], rates[1]) != layout.OK:
+        for k in range(y.size):
+            rates[1, k] = np.nan
+    runge_kutta.wish_first(clock, y, rates[0], rates[1], h)
+    clock[runge_kutta.EVALUATIONS] += 2.0
+    runge_kutta.choose_length(clock)
+    return layout.OK
+
+
+def members(
+    tries, used, end, progress, clocks, estimators, coefficients, curve, times,
+    y, outputs, tau, imposed, table, ints, tables, numbers, stages,
+):  # fmt: skip
+    """Steps of many members of a tree, each in its own time, to the ends in their clocks.
+
+    - `tries`: how many steps of each to try at most; zero: only rates are written, at `y` with unit quaternions, as outputs;
+    - `used`, `end`, `estimators`, `coefficients`, `curve`: as for `steps`;
+    - `progress` (n, 2): the output time that is next, and a status; a member is left alone if that is not OK;
+    - `clocks` (n, ...): see `runge_kutta`; a negative wish is one that is not there yet;
+    - `times`: of the `outputs` (n, times, ny), states that have not been put on their group;
+    - `y` (n, ny); `tau` (n, nv); `imposed`: all False;
+    - `table` (n): which of the `tables` is a member's, floats and numbers.
+    """
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS))
+    world, multi = np.empty((world_rows(ints), 12)), np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
+    nv, rows = imposed.size, coefficients.shape[0]
+    rooms = np.empty(ints[0, layout.NQ]), np.empty(nv), np.empty(nv), np.empty(nv), work, multi, world
+    states, rates = np.empty((rows, y.shape[1])), np.empty((rows, y.shape[1]))
+    for m in range(y.shape[0]):
+        clock, own = clocks[m], numbers[table[m, 0]] if LAWS else None
+        there = ints, tables[table[m, 0]], own, stages, tau[m], imposed
+        if tries == 0:
+            progress[m, 1] = held_rate(law, there, rooms, y[m], outputs[m, 0], True)
+        elif progress[m, 1] == layout.OK and clock[runge_kutta.WISH] < 0.0:
+            progress[m, 1] = begin(clock, law, there, rooms, y[m], states, rates)
+        elif progress[m, 1] == layout.OK:
+            runge_kutta.choose_length(clock)  # the end is another one
+        left = tries
+        while left > 0 and progress[m, 1] == layout.OK and clock[runge_kutta.TIME] < clock[runge_kutta.END]:
+            left, h, filled = left - 1, clock[runge_kutta.LENGTH], False
+            if h <= 0.0:
+                progress[m, 1] = runge_kutta.TOO_SHORT
+                break
+            copy(y[m], states[0])
+            clock[runge_kutta.EVALUATIONS] += used - clock[runge_kutta.BEGUN]
+            status = held_stages(0, used, h, coefficients, law, there, rooms, states, rates)
+            if status < layout.OK and not (status == TOO_FAR[0] or status == TOO_FAR[1] or status == TOO_FAR[2]):
+                progress[m, 1] = status
+            if not runge_kutta.take_or_leave(status == layout.OK, end, clock, estimators, states, rates):
+                continue
+            copy(states[end], y[m])
+            while progress[m, 0] < times.size and times[progress[m, 0]] <= clock[runge_kutta.TIME]:
+                t, output = times[progress[m, 0]], outputs[m, progress[m, 0]]
+                if t >= clock[runge_kutta.TIME]:
+                    copy(y[m], output)
+                else:
+                    if not filled:
+                        held_stages(used, rows, h, coefficients, law, there, rooms, states, rates)
+                        clock[runge_kutta.EVALUATIONS] += rows - used
+                    filled = True
+                    runge_kutta.state_within((t - clock[runge_kutta.BEFORE]) / h, h, states, rates, curve, output)
+                progress[m, 0] += 1
+    return layout.OK
+
+
+open_members = pair(
+    *(INTEGER, INTEGER, INTEGER, INTS, FLOATS, FLOATS, FLOATS, FLOATS, VECTOR),  # tries to times
+    *(FLOATS, CUBE, FLOATS, MASK, INTS),  # y to table
+    *(INTS, CUBE, CUBE, INTS),
+)(members)
+
+
+@entry(VECTOR, VECTOR, VECTOR)
+def guess_length(clock, y, rate):
+    """Guess the length of the first step, into the clock."""
+    clock[runge_kutta.LENGTH] = runge_kutta.first_length(clock, y, rate)
+    return layout.OK
+
+
+@entry(VECTOR, VECTOR, VECTOR, VECTOR)
+def choose_first(clock, y, rate, later):
+    """Choose the length of the first step, by the rates at a state and `later`, a step of the guessed length on."""
+    runge_kutta.wish_first(clock, y, rate, later, clock[runge_kutta.LENGTH])
+    runge_kutta.choose_length(clock)
+    return layout.OK
+
+
+@entry(VECTOR, REAL, FLOATS, FLOATS, FLOATS, FLOATS)
+def states_within(parts, h, states, rates, curve, result):
+    """Write the states at parts of a step of length h, one row each."""
+    for k in range(parts.size):
+        runge_kutta.state_within(parts[k], h, states, rates, curve, result[k])
+    return layout.OK
 
 
 @entry(VECTOR)

@@ -89,19 +89,6 @@ def test_every_integrator_stops(method: str, tau: Any) -> None:
     assert np.abs(found - whole.events["below"][: len(found)]).max(initial=0.0) < 1e-2
 
 
-def test_without_ctrl_c_nothing_is_different() -> None:
-    """Negative control: looking for it changes no bit of the steps."""
-    from CyRK import pysolve_ivp
-
-    model, t = pendulum(), np.linspace(0, 5, 11)
-    derivative, arguments = model.mechanism.engine.state_derivative([], np.zeros(1))
-    tolerances = {"rtol": 1e-8, "atol": 1e-10, "pass_dy_as_arg": True}
-    plain = pysolve_ivp(derivative, (0.0, 5.0), np.array([1.0, 0.0]), method="DOP853", args=arguments, t_eval=t, **tolerances)
-    run = tt.simulate(model, t, [1.0], [0.0])
-    assert np.array_equal(np.array(plain.y).T, np.column_stack([run.q, run.v]))
-    assert run.statistics["steps"] == plain.steps_taken
-
-
 @pytest.mark.filterwarnings("ignore:.*redundant-closure")
 def test_closed_loops_stop() -> None:
     model = four_bar().resolve()

@@ -134,7 +134,7 @@ def test_motions_that_the_loop_forbids_are_refused() -> None:
 
 
 def test_compliant_closures_are_simulated_without_projection() -> None:
-    """They keep CyRK's compiled path, and damp."""
+    """They keep the compiled path, and damp."""
     s = four_bar(tt.CompliantClosure("pad", [3e3, 3e3, 3e3, 0, 0, 0], [5, 5, 5, 0, 0, 0]))
     model = s.resolve()
     rigid, q, v = closed_four_bar()

@@ -12,7 +12,7 @@ from scipy import stats
 
 import titop as tt
 from tests.refusals import refusal
-from tests.solvers.test_monte_carlo import DISTRIBUTIONS, noisy, parameter, spring
+from tests.solvers.studies.test_monte_carlo import DISTRIBUTIONS, noisy, parameter, spring
 
 THREE = ("mass.mass", "rail.stiffness", "rail.damping")
 

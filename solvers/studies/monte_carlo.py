@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import os
+import pickle
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,12 +15,12 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import read_array, read_count
-from titop.solvers.distributions import Distributions, initial_state
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.mechanism.system_parameters import warn_of_samples
 from titop.solvers.model.model import Model
 from titop.solvers.model.parameters import changed_model
-from titop.solvers.samples import Samples
+from titop.solvers.studies.distributions import Distributions, initial_state
+from titop.solvers.studies.samples import Samples
 from titop.solvers.support.checkpoint import Checkpoint, identity
 from titop.solvers.support.progress import progress_bar
 from titop.solvers.support.spread import Spread, SweepInterrupt, read_workers
@@ -27,6 +29,9 @@ Outcome = dict[str, Array]
 
 #: Samples of one call: a million take some 2 GB.
 _MOST = 1_000_000
+
+#: Most samples that are simulated together, and parts in which each process gets its samples at least.
+_TOGETHER, _PARTS = 256, 4
 
 #: Samples by which the distributions of studies are told apart.
 _FEW = 3
@@ -56,11 +61,11 @@ def monte_carlo(
         ``"hinge.q"`` for a coordinate, ``"hinge.v"`` for a rate, or the name of a first-order state. Coordinates of free and
         spherical joints are displacements from the nominal configuration. Names in a tuple share one number, as in `lft`, or
         have a distribution of as many: ``{("a.mass", "b.mass"): scipy.stats.multivariate_normal(means, covariance)}``.
-    run : callable ``f(model) -> mapping``, or ``f(model, seed) -> mapping``
-        The function to call with each model, such as a simulation. It returns numbers or arrays by name, always with the same
-        names and shapes. `seed` is an int that differs for each sample, for noise. If initial states are drawn, or a `point` is
-        given, it is called with an `OperatingPoint` in the place of the model: ``f(point)``, ``f(point, seed)``, with
-        ``point.model``, ``point.q``, ``point.v`` and ``point.x``, loops closed.
+    run : callable ``f(model) -> mapping``, or ``f(model, seed) -> mapping``, or Run
+        The function to call with each model; for a simulation a `Run`, which simulates many samples at once. It returns numbers
+        or arrays by name, always with the same names and shapes. `seed` is an int that differs for each sample, for noise. If
+        initial states are drawn, or a `point` is given, it is called with an `OperatingPoint` in the place of the model:
+        ``f(point)``, ``f(point, seed)``, with ``point.model``, ``point.q``, ``point.v`` and ``point.x``, loops closed.
     n : int, optional
         Number of samples; not needed if `which` is given.
     seed : int
@@ -163,15 +168,26 @@ class _Study:
     def results(self, tasks: list[tuple[int, Any]], keeper: Checkpoint | None = None) -> dict[int, Outcome | str]:
         """Return the outcomes of tasks, and the messages of those that failed, by number; after Ctrl-C of some."""
         made = self.drawing.point, self.drawing.places, self.run, self.of_points
+        kept = None if keeper is None else _KeptOneByOne(keeper)
+        left = [task for task in tasks if keeper is None or task[0] not in keeper]
+        size = min(_TOGETHER, -(-len(left) // (_PARTS * (self.workers if isinstance(self.workers, int) else 1))))
+        size = size if hasattr(self.run, "of_many") else 1
+        groups = [[task] for task in tasks if keeper is not None and task[0] in keeper]
+        groups += [left[k : k + size] for k in range(0, len(left), max(size, 1))]
+        keyed = [(tuple(k for k, _ in group), [task for _, task in group]) for group in groups]
         outcomes: dict[int, Outcome | str] = {}
         with (
-            Spread(_running, made, self.workers, lambda task, how: how, checkpoint=keeper) as spread,
+            Spread(_running, made, self.workers, lambda group, how: how, checkpoint=kept) as spread,
             progress_bar(progress=self.progress, total=len(tasks), unit="run") as bar,
         ):
             try:
-                for k, result in spread.results(tasks):
-                    outcomes[k] = result
-                    bar.update()
+                for numbers, result in spread.results(keyed):
+                    if isinstance(result, str) and len(numbers) > 1:  # one of them kills processes
+                        again = dict(keyed)[numbers]
+                        keyed += [((k,), [task]) for k, task in zip(numbers, again, strict=True)]
+                        continue
+                    outcomes |= {numbers[0]: result} if isinstance(result, str) else zip(numbers, result, strict=True)
+                    bar.update(len(numbers))
             except KeyboardInterrupt:
                 if not outcomes:
                     raise
@@ -212,21 +228,57 @@ class _Study:
         return tuple(names), first.reshape(len(names), *shapes[0]), total.reshape(len(names), *shapes[0])
 
 
+class _KeptOneByOne:
+    """A checkpoint of groups of samples: it keeps each sample under its own number."""
+
+    def __init__(self, keeper: Checkpoint) -> None:
+        self._keeper, self.save = keeper, keeper.save
+
+    def __contains__(self, numbers: tuple[int, ...]) -> bool:
+        return all(k in self._keeper for k in numbers)
+
+    def answer(self, numbers: tuple[int, ...]) -> Any:
+        """Return the answer of a group."""
+        return True, [self._keeper.answer(k)[1] for k in numbers]
+
+    def put(self, numbers: tuple[int, ...], message: bytes) -> None:
+        """Keep the answer of a group."""
+        for k, outcome in zip(numbers, pickle.loads(message)[1], strict=True):
+            self._keeper.put(k, pickle.dumps((True, outcome)))
+
+
 def _running(
-    point: OperatingPoint, places: Mapping[str, Any], run: Callable[..., Any], of_points: bool
-) -> Callable[[Any], Outcome | str]:
-    """Return the function that runs a sample: its outcomes, or why it failed."""
+    point: OperatingPoint, places: Mapping[str, Any], run: Any, of_points: bool
+) -> Callable[[Any], list[Outcome | str]]:
+    """Return the function that runs a group of samples: their outcomes, or why they failed."""
 
-    def sample(task: tuple[dict[str, float], tuple[int, ...]]) -> Outcome | str:
-        values, seed = task
-        try:
-            model = changed_model(point.model, {name: value for name, value in values.items() if not places[name].kind})
-            states = {name: value for name, value in values.items() if places[name].kind}
-            return _read_outcome(run(initial_state(point, model, places, states) if of_points else model, *seed))
-        except Exception as error:
-            return f"{type(error).__name__}: {error}"
+    def source(values: Mapping[str, float]) -> Model | OperatingPoint:
+        model = changed_model(point.model, {name: value for name, value in values.items() if not places[name].kind})
+        states = {name: value for name, value in values.items() if places[name].kind}
+        return initial_state(point, model, places, states) if of_points else model
 
-    return sample
+    def sample(values: Mapping[str, float], seed: tuple[int, ...]) -> Outcome | str:
+        return _told(lambda: _read_outcome(run(source(values), *seed)))
+
+    def group(tasks: Sequence[tuple[dict[str, float], tuple[int, ...]]]) -> list[Outcome | str]:
+        if not hasattr(run, "of_many"):
+            return [sample(*task) for task in tasks]
+        results: list[Any] = [_told(partial(source, values)) for values, _ in tasks]
+        there = [k for k, result in enumerate(results) if not isinstance(result, str)]
+        found = run.of_many([results[k] for k in there], [tasks[k][1][0] for k in there])
+        for k, outcome in zip(there, found, strict=True):
+            results[k] = _told(partial(_read_outcome, outcome))
+        return results
+
+    return group
+
+
+def _told(function: Callable[[], Any]) -> Any:
+    """Return what a function returns, or the text of what it raises."""
+    try:
+        return function()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
 
 
 def _read_which(n: Any, which: Any) -> list[int]:
@@ -276,6 +328,8 @@ def _takes_seed(run: Callable[..., Any]) -> bool:
 
 
 def _read_outcome(outcome: Any) -> Outcome:
+    if isinstance(outcome, Exception):
+        raise outcome
     if not isinstance(outcome, Mapping):
         raise ModelError(Finding("wrong-type", "run", outcome, "a mapping of names to numbers", 'return {"name": number}'))
     read = {}

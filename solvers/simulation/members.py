@@ -1,0 +1,242 @@
+"""The members of an ensemble: simulations of one model that differ in what is stacked among their arguments."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, ModelWarning, did_you_mean, refuse
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import axes_of, is_finite, read_array
+from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.mechanism.system_parameters import warn_of_samples
+from titop.solvers.model.model import Model
+from titop.solvers.model.parameters import changed_model
+from titop.solvers.simulation.ensemble import Ensemble
+from titop.solvers.simulation.trajectory import Trajectory
+from titop.solvers.support.progress import progress_bar
+from titop.solvers.support.spread import SweepInterrupt
+
+#: Arguments of `simulate` that all members share.
+_COMMON = ("model", "t", "progress", "parameters", "seeds")
+
+
+class Each(NamedTuple):
+    """Values of an argument of `simulate`, one for each member of an ensemble."""
+
+    values: Sequence[Any]
+
+
+def each(values: Sequence[Any]) -> Each:
+    """Return the values of an argument of `simulate`, one for each member of an ensemble.
+
+    Parameters
+    ----------
+    values : sequence
+        Such as a controller for each member, or samples of efforts.
+
+    Raises
+    ------
+    ModelError
+        If it is no sequence, or an empty one.
+
+    Examples
+    --------
+    >>> import numpy as np, titop as tt
+    >>> s = tt.System("cart", gravity=[0, 0, 0])
+    >>> s.connect("world", tt.RigidBody("cart", mass=2.0), joint=tt.Prismatic("rail"))
+    >>> ensemble = tt.simulate(s.resolve(), [0, 1], [0.0], [0.0], tau=tt.each([[2.0], [4.0]]))
+    >>> ensemble.q[:, -1, 0].round(9).tolist()
+    [0.5, 1.0]
+    """
+    if (
+        isinstance(values, str | Mapping)
+        or not hasattr(values, "__len__")
+        or not hasattr(values, "__getitem__")
+        or not len(values)
+    ):
+        raise ModelError(Finding("wrong-type", "each", values, "a sequence with a value for each member", "write [K1, K2]"))
+    return Each(list(values))
+
+
+#: Simulates members by their arguments: None for each that needs a simulation of its own.
+Many = Callable[[Sequence[dict[str, Any]]], list[Trajectory | None]]
+#: Most members that are simulated together, and most numbers of their motions.
+_TOGETHER, _NUMBERS = 512, 2**23
+#: Members that are simulated together at first, before it is known how long their motions are.
+_FIRST = 8
+
+
+class Members:
+    """Simulations that differ.
+
+    - `n`: how many; `arguments` (k): those of `simulate` of each, by name;
+    - `caught`: exceptions that are results.
+    """
+
+    def __init__(
+        self, n: int, arguments: Callable[[int], dict[str, Any]], caught: Any = (ModelError, ConvergenceError)
+    ) -> None:
+        self.n, self._arguments, self._caught = n, arguments, caught
+        self._first: dict[str, str] = {}
+        self._counts: Counter[str] = Counter()
+
+    def run(self, simulate: Callable[..., Trajectory], many: Many, progress: bool) -> Iterator[Trajectory | Exception]:
+        """Yield the trajectory of each member in turn, or why it has none; warn of each kind of doubt once, with its number."""
+        done, size = 0, min(self.n, _FIRST)
+        with progress_bar(progress=progress, total=self.n, unit="run") as bar:
+            while done < self.n:
+                given = [self._answer(k, partial(self._arguments, k)) for k in range(done, min(done + size, self.n))]
+                ready = [k for k, each in enumerate(given) if isinstance(each, dict)]
+                found = [None] * len(ready)
+                if len(ready) > 1:
+                    with suppress(Exception), warnings.catch_warnings(record=True) as doubts:
+                        warnings.simplefilter("always")
+                        found = many([given[k] for k in ready])
+                        self._note(done, doubts if any(found) else [])
+                known = dict(zip(ready, found, strict=True))
+                for k, each in enumerate(given):
+                    alone = partial(simulate, **each, progress=False) if k in known else lambda each=each: each
+                    yield known.get(k) or self._answer(done + k, alone)
+                    bar.update()
+                done += len(given)
+                size = _together(given[ready[0]]) if ready else size
+        for kind, text in self._first.items():
+            more = f" (and the like, {self._counts[kind]} times in {self.n} members)" if self._counts[kind] > 1 else ""
+            warnings.warn(f"{text}{more}", ModelWarning, stacklevel=4)
+
+    def _answer(self, k: int, function: Callable[[], Any]) -> Any:
+        """Return what a function returns or raises for a member."""
+        with warnings.catch_warnings(record=True) as doubts:
+            warnings.simplefilter("always")
+            try:
+                result = function()
+            except self._caught as error:
+                result = error
+        self._note(k, doubts)
+        return result
+
+    def _note(self, k: int, doubts: Sequence[warnings.WarningMessage]) -> None:
+        for doubt in doubts:
+            text = str(doubt.message)
+            kind = text[text.rfind("[") :]
+            self._first.setdefault(kind, f"member {k}: {text}")
+            self._counts[kind] += 1
+
+
+def _together(arguments: Mapping[str, Any]) -> int:
+    """Return how many members with such arguments are simulated together."""
+    model = arguments["model"]
+    return min(_TOGETHER, max(1, _NUMBERS // (len(arguments["t"]) * (model.nq + 4 * model.nv + model.nu + 1))))
+
+
+class Stacks:
+    """What is stacked among the arguments of `simulate`, by name; `given` are all of them.
+
+    Raises `ModelError` for stacks of different numbers of members, unknown parameters, and what is no number.
+    """
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._model, self._times, self._progress = given["model"], given["t"], given["progress"]
+        self._shared = {name: value for name, value in given.items() if name not in _COMMON}
+        self._each = {name: rows for name, value in self._shared.items() if (rows := _rows(name, value)) is not None}
+        self.parameters = _read_parameters(self._model, given["parameters"])
+        lengths = {f"parameters[{name!r}]": len(column) for name, column in self.parameters.items() if column.ndim}
+        lengths |= {name: len(rows) for name, rows in self._each.items()}
+        if given["seeds"] is not None:
+            self._each["seed"] = each(given["seeds"]).values
+            lengths["seeds"] = len(self._each["seed"])
+        self.n = next(iter(lengths.values()), 1)
+        self.is_one = not lengths and not self.parameters
+        if len({*lengths.values()}) > 1:
+            got = ", ".join(f"{count} in {name}" for name, count in lengths.items())
+            advice = "give every stack a row for each member; what has one axis less is shared by all"
+            raise ModelError(Finding("wrong-length", "members", got, "one number of members", advice))
+        self.parameters = {name: np.array(np.broadcast_to(column, self.n)) for name, column in self.parameters.items()}
+
+    def simulated(self, simulate: Callable[..., Trajectory], many: Many) -> Ensemble:
+        """Return the ensemble. Raises what the first member raises if all do."""
+        rows = [{name: column[k] for name, column in self.parameters.items()} for k in range(self.n)]
+        warn_of_samples(self._model.mechanism.assembly, rows, stacklevel=5)
+        trajectories: list[Trajectory | None] = []
+        failures: dict[int, str] = {}
+        errors: list[Exception] = []
+
+        def ensemble() -> Ensemble:
+            parameters = {name: column[: len(trajectories)] for name, column in self.parameters.items()}
+            times = np.array(self._times, dtype=float)
+            times[0] = next(each.t[0] for each in trajectories if each is not None)
+            return Ensemble(self._model, times, tuple(trajectories), parameters, failures)
+
+        try:
+            for result in Members(self.n, self._arguments).run(simulate, many, self._progress):
+                if isinstance(result, Exception):
+                    failures[len(trajectories)] = f"{type(result).__name__}: {result}"
+                    errors.append(result)
+                trajectories.append(None if isinstance(result, Exception) else result)
+        except KeyboardInterrupt as error:
+            if len(trajectories) == len(errors):
+                raise
+            stopped = f"stopped after {len(trajectories)} of {self.n} members: they are the .found of this exception"
+            raise SweepInterrupt(stopped, ensemble()) from error
+        if len(errors) == self.n:
+            raise errors[0]
+        return ensemble()
+
+    def _arguments(self, k: int) -> dict[str, Any]:
+        """Return the arguments of a member."""
+        values = {name: float(column[k]) for name, column in self.parameters.items()}
+        own = {name: rows[k] for name, rows in self._each.items()}
+        own.setdefault("seed", _seed_of(self._shared["seed"], k))
+        model = changed_model(self._model, values) if values else self._model
+        return self._shared | own | {"model": model, "t": self._times}
+
+
+def _rows(name: str, value: Any) -> Sequence[Any] | None:
+    """Return the values that an argument has for the members, None if they share one."""
+    if isinstance(value, Each):
+        return value.values
+    if isinstance(value, Ensemble):
+        return [value[k] for k in range(len(value))]
+    if name in ("q0", "v0", "x0") and axes_of(value) == 2:
+        return list(np.asarray(value))
+    columns = {key: column for key, column in value.items() if axes_of(column) == 1} if isinstance(value, Mapping) else {}
+    if name not in ("x0", "u") or not columns:
+        return None
+    n = len(next(iter(columns.values())))
+    if any(len(column) != n for column in columns.values()):
+        got = ", ".join(f"{len(column)} for {key}" for key, column in columns.items())
+        raise ModelError(Finding("wrong-length", name, got, "one number of members", "give a number for each member"))
+    return [{**value, **{key: column[k] for key, column in columns.items()}} for k in range(n)]
+
+
+def _read_parameters(model: Model, given: Any) -> dict[str, Array]:
+    """Return the parameters by name: a number for all members, or one for each."""
+    known, read = model.parameters(), {}
+    findings: list[Finding] = []
+    for name, value in read_mapping("parameters", given or {}).items():
+        if name not in known:
+            expected = "a parameter of the model"
+            findings.append(Finding("unknown-parameter", f"parameters[{name!r}]", name, expected, did_you_mean(name, known)))
+            continue
+        wrong = Finding("wrong-type", f"parameters[{name!r}]", value, "a number, or one for each member", "check the values")
+        read[name] = read_array(wrong, lambda column: column.ndim < 2 and column.size and is_finite(column))
+    refuse(findings)
+    return read
+
+
+def _seed_of(seed: Any, k: int) -> np.random.SeedSequence:
+    """Return the seed of a member where all are given one."""
+    if isinstance(seed, np.random.SeedSequence):
+        return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, k), pool_size=seed.pool_size)
+    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool) and seed >= 0
+    if not whole:
+        expected = "a whole number, zero or more, or a numpy.random.SeedSequence"
+        raise ModelError(Finding("bad-seed", "seed", seed, expected, "0 will do, or give seeds=, one for each member"))
+    return np.random.SeedSequence(int(seed), spawn_key=(k,))

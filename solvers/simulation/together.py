@@ -1,0 +1,181 @@
+"""Many members of an ensemble in one compiled call: trees under loads that are held, alone or under sampled controllers.
+
+Controllers are called with the states of all members at their common samples; between these compiled code makes the steps of
+each member, in its own time. So a member has the bits of its own simulation. Whatever else may happen in a simulation, and
+members that come to grief, are for simulations of their own.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.solvers.control.loop_arguments import read_generators
+from titop.solvers.control.loop_signals import Command
+from titop.solvers.control.sampled_loop import Generators, SampledLoop
+from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics
+from titop.solvers.model.model import Model
+from titop.solvers.simulation.acting import Constant, read_efforts, read_inputs
+from titop.solvers.simulation.driven_model import DrivenModel
+from titop.solvers.simulation.explicit_steps import HeldSteps
+from titop.solvers.simulation.start_and_end import leave
+from titop.solvers.simulation.steppers import EXPLICIT, Tolerances
+from titop.solvers.simulation.trajectory import Trajectory
+
+
+class Member(NamedTuple):
+    """What a member has of its own: its model, the state (nq + nv) at the start, `tau`, `u` and `seed` as in `simulate`."""
+
+    model: Model
+    y: Array
+    tau: Any
+    u: Any
+    seed: Any
+
+
+def can_be_held(plant: DrivenModel, method: Any) -> bool:
+    """Tell whether compiled code makes all steps of a simulation between common times, where nothing but samples happens."""
+    free = plant.has_stages and not (plant.model.is_constrained or plant.motion.names or plant.model.nx or plant.paths)
+    held = plant.is_held and not plant.model.mechanism.inputs.driving and not plant.gaps.count
+    loop = plant.loop is None or (isinstance(plant.loop, SampledLoop) and plant.loop.takes_stacks)
+    return method in EXPLICIT and free and held and loop
+
+
+class Together:
+    """The simulation of many members.
+
+    - `plant`: the first one's; `times` (m, s); `method`, `tolerances`: of the integrator.
+    """
+
+    def __init__(
+        self, plant: DrivenModel, times: Array, members: Sequence[Member], method: str, tolerances: Tolerances
+    ) -> None:
+        assert isinstance(plant.prepared, CompiledPreparedDynamics)
+        self.plant, self.times, self.members, self.command = plant, times, members, plant.command
+        self._loop, n, model = copy.copy(plant.loop), len(members), plant.model
+        self._inputs = model.mechanism.inputs
+        self._tau = np.array([_held(read_efforts(model, times, member.tau)) for member in members])
+        inputs = [_held(read_inputs(model, times, member.u)) for member in members]
+        self._u = None if inputs[0] is None else np.array(inputs)
+        differ = any(member.model is not model for member in members)
+        mechanisms = [member.model.mechanism for member in members]
+        tables = plant.prepared.member_tables(mechanisms, differ or bool(self._inputs.places))
+        #: Whether members differ in numbers alone.
+        self.is_possible = tables is not None and (plant.loop is None or not differ or plant.loop.reads_entries)
+        if tables is None or not self.is_possible:
+            return
+        if isinstance(self._loop, SampledLoop):
+            count = len(self._loop.controllers)
+            self._loop.stack([Generators(n, lambda k, c=c: read_generators(members[k].seed, count)[c]) for c in range(count)])
+        y = np.array([member.y for member in members])
+        self.steps = HeldSteps(plant.prepared, method, times, y, tolerances, tables)
+        self._one_by_one = bool((np.count_nonzero(self._inputs.motors, axis=1) > 1).any())  # sums have the order of products
+
+    def run(self, look: Callable[[], None]) -> None:
+        """Go to the end."""
+        t, end, until = float(self.times[0]), float(self.times[-1]), float(self.times[0])
+        while True:
+            self._jumped = t >= until
+            if self._jumped:
+                until = math.inf if self._loop is None else self._loop.act(self, t, self._on_group(t, self.steps.y))
+                self.steps.tau[:] = np.add(*self._act(self.command))
+            if t == end:
+                return
+            t = min(until, end)
+            self.steps.go_to(t, look)
+
+    def split(self, t: float, y: Array) -> tuple[Array, Array]:
+        """Return q (n, nq) and v (n, nv) of states."""
+        return self.plant.split_rows(np.full(len(y), t), y)
+
+    def _on_group(self, t: float, y: Array) -> Array:
+        return y if self.plant.has_plain_states else np.hstack(self.split(t, y))
+
+    def _act(self, command: Command | None) -> tuple[Array, Array]:
+        """Put inputs into effect; return efforts (n, nv), and those of motors."""
+        efforts, motors = self._tau if command is None else self._tau + command.tau, np.zeros_like(self._tau)
+        u = self._acting(command)
+        if u is not None and self._inputs.places:
+            wrenches = self._inputs.wrenches(u)
+            self.steps.tables.push(wrenches)
+        if u is not None:
+            motors = np.array([self._inputs.motors.dot(row) for row in u]) if self._one_by_one else u.dot(self._inputs.motors.T)
+        return efforts, motors
+
+    def _acting(self, command: Command | None) -> Array | None:
+        """Return the inputs (n, nu), within the actuators' ranges in closed loop."""
+        if command is None or self._loop is None or not self.plant.model.nu:
+            return self._u
+        u = np.broadcast_to(command.u if self._u is None else command.u + self._u, (len(self.members), self.plant.model.nu))
+        return self._loop.commands.within_limits(u)
+
+    def trajectories(self, seconds: float) -> Iterator[Trajectory | None]:
+        """Yield the trajectory of each member, None for those that came to grief; they have taken `seconds` together."""
+        n, m, model, steps = len(self.members), len(self.times), self.plant.model, self.steps
+        flat = np.nan_to_num(steps.outputs).reshape(n * m, -1)
+        q, v = self.plant.split_rows(np.tile(self.times, n), flat)
+        q, v = q.reshape(n, m, -1), v.reshape(n, m, -1)
+        a, tau, u = np.empty((n, m, model.nv)), np.empty((n, m, model.nv)), np.zeros((n, m, model.nu))
+        for k, t in enumerate(self.times.tolist()):
+            command = None if self._loop is None else self._loop.command_at(self, t, flat)
+            tau[:, k], motors = self._act(command)
+            if (acting := self._acting(command)) is not None:
+                u[:, k] = acting
+            a[:, k] = steps.rates(np.hstack([q[:, k], v[:, k]]), tau[:, k] + motors)[:, model.nq :]
+        controllers = [] if self._loop is None else self._loop.controllers
+        histories = list(zip(*(each.histories_of_members(n) for each in controllers), strict=True)) or [()] * n
+        wrenches = {port: np.tile(value, (m, 1)) for port, value in self.plant.constant.items()}
+        for k, member in enumerate(self.members):
+            good = steps.goes_on[k] and np.isfinite(a[k]).all()
+            statistics = {**steps.statistics(k), "seconds": seconds / n}
+            arrays = q[k], v[k], a[k], tau[k], u[k], {port: wrench.copy() for port, wrench in wrenches.items()}
+            rest = {}, histories[k], statistics, np.zeros((m, 0)), Memories(self, k)
+            yield Trajectory(member.model, self.times.copy(), *arrays, *rest) if good else None
+
+    def memory_of(self, k: int) -> dict[str, Array]:
+        """Return what a member needs to go on later."""
+        loop = copy.copy(self._loop)
+        if isinstance(loop, SampledLoop):
+            loop.controllers = [each.of_member(k) for each in loop.controllers]
+        plant, y, left = copy.copy(self.plant), self.steps.outputs[k, -1], None
+        plant.loop = loop
+        if loop is not None:
+            y, left = self._on_group(float(self.times[-1]), self.steps.y[k : k + 1])[0], self.steps.memory(k, self._jumped)
+        return leave(y, plant, {}, left)
+
+
+class Memories(Mapping[str, Array]):
+    """The memory of a member, which is made when it is asked for."""
+
+    def __init__(self, together: Together, k: int) -> None:
+        self._made: dict[str, Array] | None = None
+        self._make = lambda: together.memory_of(k)
+
+    @property
+    def _memory(self) -> dict[str, Array]:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def __getitem__(self, name: str) -> Array:
+        return self._memory[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._memory)
+
+    def __len__(self) -> int:
+        return len(self._memory)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send what is remembered to other processes."""
+        return dict, (self._memory,)
+
+
+def _held(acting: Any) -> Any:
+    assert isinstance(acting, Constant)
+    return acting.value
