@@ -32,10 +32,10 @@ _OURS = f"{__name__.partition('.')[0]}."
 
 
 def source_hash(folders: Iterable[Path]) -> str:
-    """Return a hash of all sources in some folders."""
+    """Return a hash of all sources in some folders, but their introductions."""
     digest = hashlib.sha256()
     for folder in folders:
-        for path in sorted(folder.rglob("*.py")):
+        for path in sorted(folder.rglob("[!_]*.py")):
             digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 
