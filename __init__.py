@@ -8,8 +8,6 @@ from typing import Any
 
 import lazy_loader
 
-from titop.blocks.basics.garbage import collection_paused
-
 __version__ = "0.1.0"
 #: Where functions stand that lower layers call by name (`titop.blocks.basics.above`).
 ABOVE = {"resolve": "titop.solvers.resolve", "nonlinear_system": "titop.solvers.linear.nlsys"}
@@ -17,5 +15,7 @@ _first_use, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> Any:
+    from titop.blocks.basics.garbage import collection_paused
+
     with collection_paused():  # a first use may import two hundred modules
         return _first_use(name)

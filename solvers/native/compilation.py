@@ -15,7 +15,7 @@ from numba.extending import typeof_impl
 from titop.solvers.native.calling import obstacle
 from titop.solvers.native.identity import KNOWN_TO_NUMBA
 from titop.solvers.native.parts import PartCompiler, SharedPartCompiler, known_operators
-from titop.solvers.native.pieces import Piece
+from titop.solvers.native.pieces import CodePiece
 from titop.solvers.native.signatures import Signature
 
 #: Whose plain functions kernels may call.
@@ -86,7 +86,7 @@ def _with_compiled_names(function: Any, within: tuple[Any, ...]) -> FunctionType
     )
 
 
-def pieces(function: Callable[..., Any], signature: Signature, name: str) -> dict[str, Piece]:
+def pieces(function: Callable[..., Any], signature: Signature, name: str) -> dict[str, CodePiece]:
     """Return a function, under a name, and all that it calls, in LLVM's language."""
     dispatcher = njit(**_PART)(function)
     if not hasattr(dispatcher, "compile"):

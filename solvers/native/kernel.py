@@ -22,7 +22,7 @@ from titop.solvers.native.callbacks import Callback
 from titop.solvers.native.calling import python_function, stage_function
 from titop.solvers.native.identity import hashed, identity_of
 from titop.solvers.native.object_code import LOADED, Codes, load, load_address, provide
-from titop.solvers.native.pieces import Piece, Wanted, machine_code, shipped, with_needs
+from titop.solvers.native.pieces import CodePiece, Wanted, machine_code, shipped, with_needs
 from titop.solvers.native.signatures import INTEGER, Signature, Type
 
 #: A compilation longer than this (s) is announced on the terminal.
@@ -80,7 +80,7 @@ class Unit:
         place = self.function.__module__.removeprefix("titop.")
         return Wanted(self.name, self.file, f"{place}/{self.file}", self.signature, self.caller, self.whole)
 
-    def pieces(self) -> dict[str, Piece]:
+    def pieces(self) -> dict[str, CodePiece]:
         """Return the function and all that it calls in LLVM's language: what came with titop, or else what numba makes."""
         try:
             return with_needs(self.wanted.piece, shipped)

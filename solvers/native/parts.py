@@ -25,7 +25,7 @@ from numba.core.compiler_machinery import PassManager, register_pass
 from titop.solvers.native.identity import hashed, identity_of
 from titop.solvers.native.lowering import KernelLowering, calling
 from titop.solvers.native.optimising import prepare
-from titop.solvers.native.pieces import Piece
+from titop.solvers.native.pieces import CodePiece
 from titop.solvers.native.sharing import door, stub
 
 #: A place for the address of machine code that is never made.
@@ -81,7 +81,7 @@ class Part(JITCodeLibrary):
         return f"{self.function.modname.removeprefix('titop.')}/{self.function.llvm_func_name}"
 
     @functools.cached_property
-    def piece(self) -> Piece:
+    def piece(self) -> CodePiece:
         """The function, and what numba compiled in its own way for it."""
         module, foreign = self.text.clone(), [each for each in self._linking_libraries if not isinstance(each, Part)]
         for library in foreign:
@@ -91,7 +91,7 @@ class Part(JITCodeLibrary):
             if not function.is_declaration and function.name != self.function.llvm_func_name:
                 function.linkage = llvm.Linkage.internal
         needs = {each.place: None for each in self._linking_libraries if isinstance(each, Part)}
-        return Piece(_text(module), self.function.llvm_func_name, tuple(needs))
+        return CodePiece(_text(module), self.function.llvm_func_name, tuple(needs))
 
 
 def _text(module: llvm.ModuleRef) -> str:
@@ -102,12 +102,12 @@ class SharedPart(Part):
     """A part that is compiled for itself, once for all kernels that call it."""
 
     @functools.cached_property
-    def piece(self) -> Piece:
+    def piece(self) -> CodePiece:
         """The function with its stub and door."""
         about = self.identity, self.function.modname, *map(str, self.function.argtypes)
         symbol = f"part_{self.function.qualname}_{hashed(about)}"
         texts = stub(symbol, self.function), door(symbol, self.function)
-        return Piece(*super().piece[:3], symbol, *texts)
+        return CodePiece(*super().piece[:3], symbol, *texts)
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)

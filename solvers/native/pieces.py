@@ -35,7 +35,7 @@ _C_LIBRARY |= {"exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sinh", 
 _C_LIBRARY |= {"sin", "cos", "sincos", "tan", "asin", "acos", "atan", "atan2"}
 
 
-class Piece(NamedTuple):
+class CodePiece(NamedTuple):
     """One function; its name begins with that of the file in which it comes with titop, and a stroke.
 
     Attributes
@@ -60,7 +60,7 @@ class Piece(NamedTuple):
 
 
 #: Gives a piece by its name; a `KeyError` where there is none.
-Find = Callable[[str], Piece]
+Find = Callable[[str], CodePiece]
 
 
 class Wanted(NamedTuple):
@@ -115,7 +115,7 @@ def machine_code(wanted: Wanted, find: Find, loaded: Container[str] = LOADED) ->
     return codes
 
 
-def _linked(first: str, find: Find, name: str, text: str, whole: bool = False) -> tuple[llvm.ModuleRef, dict[str, Piece]]:
+def _linked(first: str, find: Find, name: str, text: str, whole: bool = False) -> tuple[llvm.ModuleRef, dict[str, CodePiece]]:
     """Return a module of a piece and all that it calls, optimised, and the shared parts that it lacks; if it is `whole`, none.
 
     Of all functions in it only `name` can be seen from outside, which stands in the `text` that is added.
@@ -143,13 +143,13 @@ def _linked(first: str, find: Find, name: str, text: str, whole: bool = False) -
     return module, {part: piece for part, piece in lacking.items() if piece.symbol in called}
 
 
-def _emitted(name: str, module: llvm.ModuleRef, shared: Mapping[str, Piece]) -> ObjectCode:
+def _emitted(name: str, module: llvm.ModuleRef, shared: Mapping[str, CodePiece]) -> ObjectCode:
     if missing := _missing(module, shared):
         raise RuntimeError(f"{name} needs {missing}, found in numba only; write the kernel without it")
     return ObjectCode(target().emit_object(module), tuple(piece.symbol for piece in shared.values()))
 
 
-def _missing(module: llvm.ModuleRef, shared: Mapping[str, Piece]) -> list[str]:
+def _missing(module: llvm.ModuleRef, shared: Mapping[str, CodePiece]) -> list[str]:
     """Return what a module needs, beside shared parts, that a process without numba does not have."""
     needed = {function.name for function in module.functions if function.is_declaration}
     known = PYTHON_FUNCTIONS.keys() | EXCEPTION_FUNCTIONS | _C_LIBRARY | {piece.symbol for piece in shared.values()}
@@ -169,10 +169,10 @@ _FOLDER = Path(__file__).with_name("shipped")
 _USABLE = f"{COMPILER}-{sys.platform}"
 
 
-def shipped(name: str) -> Piece:
+def shipped(name: str) -> CodePiece:
     """Return a piece that came with titop; a `KeyError` says that it did not."""
     text, native, needs, *shared = _file(name.partition("/")[0])[name]
-    return Piece(text, native, tuple(needs), *shared)
+    return CodePiece(text, native, tuple(needs), *shared)
 
 
 @functools.cache
@@ -185,7 +185,7 @@ def _file(name: str) -> dict[str, list[Any]]:
         return {}
 
 
-def with_needs(name: str, find: Find) -> dict[str, Piece]:
+def with_needs(name: str, find: Find) -> dict[str, CodePiece]:
     """Return a piece and all that it needs, by name."""
     found, waiting = {}, [name]
     while waiting:
@@ -195,10 +195,10 @@ def with_needs(name: str, find: Find) -> dict[str, Piece]:
     return found
 
 
-def ship(pieces: Mapping[str, Piece]) -> None:
+def ship(pieces: Mapping[str, CodePiece]) -> None:
     """Let these pieces come with titop, all of them or none, in place of what did."""
     _FOLDER.mkdir(exist_ok=True)
-    files: dict[str, dict[str, Piece]] = {}
+    files: dict[str, dict[str, CodePiece]] = {}
     for name in sorted(pieces):
         files.setdefault(name.partition("/")[0], {})[name] = pieces[name]
     with tempfile.TemporaryDirectory(prefix=".", dir=_FOLDER) as scratch:

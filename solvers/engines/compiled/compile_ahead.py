@@ -16,7 +16,7 @@ from titop.solvers.kernels.laws.compiled_laws import INWARD, OUTWARD
 from titop.solvers.native import cache, calling
 from titop.solvers.native.identity import text_obstacle
 from titop.solvers.native.kernel import Feature, Kernel, Unit
-from titop.solvers.native.pieces import Piece, ship, shipped, with_needs
+from titop.solvers.native.pieces import CodePiece, ship, shipped, with_needs
 from titop.solvers.support.spread import spread
 
 #: Whose kernels take longest: they make a group of their own.
@@ -82,7 +82,7 @@ def write_for_wheels(workers: int | None = None, progress: bool = True) -> int:
     """
     if reason := calling.obstacle() or text_obstacle():
         raise ModelError(Finding("no-wheel", "kernels", reason, "code for everyone", "build a wheel without it"))
-    pieces: dict[str, Piece] = {}
+    pieces: dict[str, CodePiece] = {}
     missing = []
     for name, unit in units().items():
         try:
@@ -127,7 +127,7 @@ def _compiling() -> Callable[[str], None]:
     return lambda name: known[name].compile_quietly()
 
 
-def _writing() -> Callable[[str], dict[str, Piece]]:
+def _writing() -> Callable[[str], dict[str, CodePiece]]:
     known = units()
     return lambda name: known[name].pieces()
 

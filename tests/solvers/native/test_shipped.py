@@ -16,7 +16,7 @@ from titop.solvers.cli import main
 from titop.solvers.engines.compiled import compile_ahead
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.native import pieces
-from titop.solvers.native.pieces import Piece, machine_code, ship, shipped, with_needs
+from titop.solvers.native.pieces import CodePiece, machine_code, ship, shipped, with_needs
 
 #: Ships the kernel that the copied package's script runs.
 SHIP = """
@@ -78,7 +78,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_pieces_are_found_with_all_that_they_need(folder: Path) -> None:
     assert not folder.exists()
-    made = {"a/one": Piece("x", "one", ("b/two",)), "b/two": Piece("y", "two", ("a/one",)), "b/three": Piece("z", "three")}
+    made = {
+        "a/one": CodePiece("x", "one", ("b/two",)),
+        "b/two": CodePiece("y", "two", ("a/one",)),
+        "b/three": CodePiece("z", "three"),
+    }
     ship(made)
     assert with_needs("a/one", shipped) == {name: made[name] for name in ("a/one", "b/two")}
     ship({"a/one": made["a/one"]})  # in place of all that was there
