@@ -14,7 +14,7 @@ from numba.extending import typeof_impl
 
 from titop.solvers.native.calling import obstacle
 from titop.solvers.native.identity import KNOWN_TO_NUMBA
-from titop.solvers.native.parts import PartCompiler, SharedPartCompiler, known_operators
+from titop.solvers.native.parts import PartCompiler, SharedPartCompiler, for_any_processor, known_operators
 from titop.solvers.native.pieces import CodePiece
 from titop.solvers.native.signatures import Signature
 
@@ -91,7 +91,7 @@ def pieces(function: Callable[..., Any], signature: Signature, name: str) -> dic
     dispatcher = njit(**_PART)(function)
     if not hasattr(dispatcher, "compile"):
         raise RuntimeError("NUMBA_DISABLE_JIT is set; unset it, or use resolve(engine='reference')")
-    with global_compiler_lock, known_operators():
+    with global_compiler_lock, known_operators(), for_any_processor():
         dispatcher.compile(str(signature))
         (compiled,) = dispatcher.overloads.values()
         first, *others = compiled.library.parts()

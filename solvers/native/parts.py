@@ -31,8 +31,12 @@ from titop.solvers.native.sharing import door, stub
 #: A place for the address of machine code that is never made.
 _NOWHERE = 0
 
-#: In LLVM's text, what differs from process to process and processor to processor, or says nothing.
-_REMARKS = re.compile(r"^(?:; |source_filename |target )[^\n]*\n|\s+; preds = [^\n]*", re.MULTILINE)
+#: In LLVM's text, what differs from process to process and processor to processor, or says nothing; and advice on functions
+#: that LLVM 20 does not know.
+_REMARKS = re.compile(
+    r"^(?:; |source_filename |target )[^\n]*\n|\s+; preds = [^\n]*|nocreateundeforpoison | memory\([^)\n]*errnomem[^)\n]*\)",
+    re.MULTILINE,
+)
 #: Numba's functions that count users of memory, as it has compiled them for this processor: ours are in `calling`.
 _COUNTING = re.compile(r"^define [^\n]*(@NRT_(?:incref|decref))\(.*?^}$", re.MULTILINE | re.DOTALL)
 
@@ -175,6 +179,13 @@ class SharedPartCompiler(PartCompiler):
 
 #: What operators give for types of arguments, by both.
 _KNOWN: dict[tuple[types.Function, tuple[types.Type, ...]], Any] = {}
+
+
+@contextmanager
+def for_any_processor() -> Iterator[None]:
+    """Let numba leave it to `optimising` to make loops fast, also in functions that it compiles in its own way."""
+    with patch.multiple(config, LOOP_VECTORIZE=0, SLP_VECTORIZE=0):
+        yield
 
 
 @contextmanager

@@ -91,7 +91,11 @@ def test_pieces_are_found_with_all_that_they_need(folder: Path) -> None:
     assert len([*folder.iterdir()]) == 1
 
 
-@pytest.mark.parametrize("kernel", [dynamics_entries.forward_dynamics.mixed, dynamics_entries.configuration_rate])
+@pytest.mark.parametrize(
+    "kernel",
+    [dynamics_entries.forward_dynamics.mixed, dynamics_entries.configuration_rate, DIPOLE.act],
+    ids=lambda unit: unit.name,
+)
 @pytest.mark.parametrize("triple", ["aarch64-unknown-linux-gnu", "arm64-apple-darwin", "x86_64-unknown-linux-gnu"])
 def test_the_text_is_for_any_processor(kernel, triple: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(pieces.object_code.cache, "cache_folder", lambda: None)
@@ -101,6 +105,7 @@ def test_the_text_is_for_any_processor(kernel, triple: str, monkeypatch: pytest.
     text = "".join(piece.text for piece in found.values())
     assert "llvm.x86" not in text
     assert "target " not in text
+    assert "x double>" not in text  # vectors are as long as a processor's
     assert "dynamic.globals" not in text  # addresses in the process that wrote it
     other = llvm.Target.from_triple(triple).create_target_machine(codemodel="small", opt=1)
     monkeypatch.setattr(pieces, "target", functools.cache(lambda: other))
