@@ -11,7 +11,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import axes_of
+from titop.blocks.basics.user_input import axes_of, is_masked
 from titop.solvers.arguments.reading import check_stacks, read_mapping
 
 
@@ -88,7 +88,7 @@ def read_stack(mechanism: Any, states: Mapping[str, Any], wrenches: Mapping[str,
 def _rows(port: str, wrenches: Any) -> Array:
     """Return wrenches (n, 6) of stacked states as an array of finite numbers."""
     array = np.asarray(wrenches)
-    usable = array.dtype.kind in "fiubcO" and not np.ma.is_masked(wrenches)
+    usable = array.dtype.kind in "fiubcO" and not is_masked(wrenches)
     if not usable or not (array.dtype.kind == "O" or np.isfinite(array).all()):
         expected, advice = "six finite numbers [F; T] a row", "linear first, in the port's frame"
         raise ModelError(Finding("wrong-shape", f"wrenches[{port!r}]", wrenches, expected, advice))
