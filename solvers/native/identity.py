@@ -73,6 +73,8 @@ def identity_of(*functions: Any) -> str:
     It is the same under every Python for functions of titop's own; for others, and for those whose files were edited since
     this process began, it is that of their byte code.
     """
+    for function in [each for each in _KNOWN if not _is_ours(each)]:  # what users' functions read may change meanwhile
+        del _KNOWN[function]
     return hashed([_told(function, frozenset()) for function in functions])
 
 
