@@ -166,9 +166,11 @@ class _Flattening:
         start = self._attach(connection)
         if self._is_merged(connection):
             self.elements[joint.name] = row = start.pop("parent")
-            entries = self.welded.add(WELDED_TO=row, **start)
-            self._carry(body, connection.child.name, row, self.welded.rows[entries])
-            self.frames[body.name] = _WELDED - entries
+            bearer = start["BEARER"]
+            before = self.sources.rows[bearer] if bearer > _WELDED else self.welded.rows[_WELDED - bearer]
+            before[packing.WELDED] = k = self.welded.add(WELDED=before[packing.WELDED], **start)
+            self._carry(body, connection.child.name, row, self.welded.rows[k])
+            self.frames[body.name] = _WELDED - k
             return
         last = self._chain(joint, start) if is_elementary(joint) else self._through(joint, start)
         if body.is_rigid:
