@@ -16,7 +16,6 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.constraints.closure import MultiplierClosure
 from titop.blocks.contract.applied import is_acted_on
 from titop.blocks.contract.block import Block, PortRef
-from titop.blocks.devices.sensors import ReactionSensor
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.joint import CHILD_PORT, Link, is_elementary
 from titop.graph.network.assembly import Assembly
@@ -71,7 +70,7 @@ class _Flattening:
         self.welded = IntegerRows(packing, packing.SOURCE_COLUMNS, -1)
         #: The row of `frames` of each rigid body: its element's, or `_WELDED` less its row of `welded`.
         self.frames: dict[str, int] = {}
-        self.read = {sensor.joint for sensor in assembly.sensors if isinstance(sensor, ReactionSensor)}
+        self.read = {getattr(sensor, field) for sensor in assembly.sensors for field in sensor.joint_fields}
         self.constants: list[list[float]] = []
         self.joints: list[str] = []
         self.elements = {"world": WORLD}
@@ -166,9 +165,11 @@ class _Flattening:
         start = self._attach(connection)
         if self._is_merged(connection):
             self.elements[joint.name] = row = start.pop("parent")
-            entries = self.welded.add(WELDED_TO=row, **start)
-            self._carry(body, connection.child.name, row, self.welded.rows[entries])
-            self.frames[body.name] = _WELDED - entries
+            bearer = start["BEARER"]
+            before = self.sources.rows[bearer] if bearer > _WELDED else self.welded.rows[_WELDED - bearer]
+            before[packing.WELDED] = k = self.welded.add(WELDED=before[packing.WELDED], **start)
+            self._carry(body, connection.child.name, row, self.welded.rows[k])
+            self.frames[body.name] = _WELDED - k
             return
         last = self._chain(joint, start) if is_elementary(joint) else self._through(joint, start)
         if body.is_rigid:

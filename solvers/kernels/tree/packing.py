@@ -5,7 +5,7 @@ fixed axis (3), linear and angular motion. ``frames`` receives, for each element
 body's reference frame, or a chain's moved joint frame. ``ports`` receives the pose of every port in its element.
 
 Rigid bodies that are welded to the body of an element belong to this element. ``welded`` has a row of sources for each of
-them, those that bear others first; their reference frames stand behind those of the elements in ``frames``.
+them; their reference frames stand behind those of the elements in ``frames``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ AXIS = 4  # joint axis (3)
 PITCH = 5
 DRIVE = 6  # armature (one entry a coordinate)
 BEARER = 7  # row of `frames` of what bears the port, -1 at a port of a general block; of closures, interactions, loads likewise
-WELDED_TO = 4  # in rows of welded bodies: their element
+WELDED = 8  # row of `welded` of the next body that belongs to the same element, or -1; in rows of welded bodies too
 # -- sources: rows of springs (first row; of stops every row) and loads
 SPRING_K = 0  # upper triangles of stiffness and damping, rest configuration
 SPRING_D = 1
@@ -39,7 +39,7 @@ SPRING_UPPER = 5
 SPRING_STOP = 6  # stiffness and dissipation
 LOAD_PORT = 0  # pose of the port (6), as for the ports of closures and interactions
 LOAD_WRENCH = 1  # force and torque (6)
-SOURCE_COLUMNS = 8
+SOURCE_COLUMNS = 9
 
 # -- constants
 FIXED_AXIS = 0
@@ -62,18 +62,18 @@ def pack_tables(ints, sources, welded, constants, port_table, params, floats, fr
         turn = _alignment(sources, constants, i, params)
         bad += 0 if math.isfinite(turn[2]) else 1  # an axis of length zero
         bad += _pack_motion(ints, sources, constants, i, params, floats)
-        _pack_frame(sources, i, params, turn, frames)
-    for k in range(welded.shape[0]):
-        _pack_welded_frame(welded, k, params, frames, count + k)
-    for i in range(1, count):
         rotation, position = _joint_frame(sources, i, params, frames)
-        put_pose(floats, i, layout.R_TREE, product(rotation, _alignment(sources, constants, i, params)), position)
+        put_pose(floats, i, layout.R_TREE, product(rotation, turn), position)
+        _pack_frame(sources, i, params, turn, frames)
         for k in range(10):
             floats[i, layout.MASS + k] = 0.0
         floats[i, layout.TURNING] = 0.0
         bad += _add_body(sources, i, params, frames, i, floats, i)
-    for k in range(welded.shape[0]):
-        bad += _add_body(welded, k, params, frames, count + k, floats, welded[k, WELDED_TO])
+        k = sources[i, WELDED]
+        while k >= 0:  # those that bear others first
+            _pack_welded_frame(welded, k, params, frames, count + k)
+            bad += _add_body(welded, k, params, frames, count + k, floats, i)
+            k = welded[k, WELDED]
     row = count
     for _ in range(ints[0, layout.SPRINGS]):
         bad += _pack_spring(ints, sources, row, params, floats)
