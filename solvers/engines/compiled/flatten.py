@@ -45,13 +45,7 @@ class ElementMount(Block):
 
 
 def flatten(assembly: Assembly, parameter_names: tuple[str, ...]) -> Tables:
-    """Return the tables of an assembly.
-
-    Parameters
-    ----------
-    parameter_names : tuple of str
-        In the order of the vector of parameters.
-    """
+    """Return the tables of an assembly; `parameter_names` in the order of the vector of parameters."""
     return _Flattening(assembly, parameter_names).tables()
 
 
