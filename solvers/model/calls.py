@@ -32,20 +32,28 @@ _NAMES = ("q", "v", "a")
 class LoadedCall:
     """The call of a function of a state under loads: `wrenches` on ports and inputs `u`.
 
-    - `name`: the kernel's name;
-    - `state`: names of the arguments: q and vectors (nv);
-    - `results`: the shape of each result; sizes of the model are given by name;
-    - `computed`: ``computed(mechanism, *state, pushes, motors, mask)`` returns the results at one checked state, without the
-      kernel: under pushes on ports, blocks' own coordinates and interactions, and efforts (nv) of motors' inputs on the
-      coordinates; `mask` (nv) are the chosen coordinates, or None;
-    - `chosen`: the argument that selects coordinates, and with them a kernel: ``"actuated"`` or ``"prescribed"``; none by
-      default;
-    - `inputs`: how the efforts of inputs on the coordinates enter. ``"join"``: they are added to the
-      efforts that the function takes. ``"leave"``: they are subtracted from the efforts that it returns. ``"both"``: added
-      where motion is free, subtracted where it is prescribed. ``"stay"``: neither, since they do not depend on the variables of
-      differentiation;
-    - `closing`: whether the kernel's tables also have space for closure forces on ports, as those of derivatives have;
-    - `stacked`: whether there is a kernel for stacked states; they are taken one after the other without.
+    Parameters
+    ----------
+    name : str
+        The kernel's name.
+    state : tuple of str
+        Names of the arguments: q and vectors (nv).
+    *results : tuple of str
+        The shape of each result; sizes of the model are given by name.
+    computed : callable
+        ``computed(mechanism, *state, pushes, motors, mask)`` returns the results at one checked state, without the kernel:
+        under pushes on ports, blocks' own coordinates and interactions, and efforts (nv) of motors' inputs on the coordinates;
+        `mask` (nv) are the chosen coordinates, or None.
+    chosen : str
+        The argument that selects coordinates, and with them a kernel: ``"actuated"`` or ``"prescribed"``; none by default.
+    inputs : {"join", "leave", "both", "stay"}
+        How the efforts of inputs on the coordinates enter. ``"join"``: they are added to the efforts that the function takes.
+        ``"leave"``: they are subtracted from the efforts that it returns. ``"both"``: added where motion is free, subtracted
+        where it is prescribed. ``"stay"``: neither, since they do not depend on the variables of differentiation.
+    closing : bool
+        Whether the kernel's tables also have space for closure forces on ports, as those of derivatives have.
+    stacked : bool
+        Whether there is a kernel for stacked states; they are taken one after the other without.
     """
 
     def __init__(

@@ -32,11 +32,17 @@ _NO_NUMBERS, _FLOAT = np.zeros((1, 0)), np.dtype(float)
 class Bound:
     """A compiled function on the tables of a system: `call` takes a state and the arrays that results are written into.
 
-    - `function`: takes the arguments `before`, the tables, the arguments `behind`, a state and results; returns a status;
-    - `shares`: whether efforts are split between actuators and constraints. The last argument before the tables then are the
-      efforts (nv) of inputs, which act in addition;
-    - `imposed` (nv): the coordinates whose motion is imposed;
-    - `is_kept`: whether it is worth keeping for further calls.
+    Parameters
+    ----------
+    function : callable
+        Takes the arguments `before`, the tables, the arguments `behind`, a state and results; returns a status.
+    shares : bool
+        Whether efforts are split between actuators and constraints. The last argument before the tables then are the efforts
+        (nv) of inputs, which act in addition.
+    imposed : (nv,) bool array, optional
+        The coordinates whose motion is imposed.
+    is_kept : bool
+        Whether it is worth keeping for further calls.
     """
 
     def __init__(
@@ -75,8 +81,12 @@ class Acting:
     Copies of the tables with space for the loads are kept between calls, one for each call that runs at the same time. Raises
     `ModelError` for an unknown port.
 
-    - `driven`: whether inputs act;
-    - `closing`: whether the tables get space for the wrenches of rigid closures on their ports, as the last loads.
+    Parameters
+    ----------
+    driven : bool
+        Whether inputs act.
+    closing : bool
+        Whether the tables get space for the wrenches of rigid closures on their ports, as the last loads.
     """
 
     def __init__(
