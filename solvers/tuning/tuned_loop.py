@@ -190,7 +190,6 @@ class ClosedLoop:
 
     @cached_property
     def _vectors(self) -> tuple[Array, Array]:
-        """Poles, and their right vectors."""
         return np.linalg.eig(self.system.A)  # type: ignore[return-value]
 
     @property
