@@ -113,7 +113,6 @@ def to_mermaid(system: Network) -> str:
 
 
 def _mermaid_text(*lines: str) -> str:
-    """Return lines as a quoted Mermaid text."""
     escaped = ("".join(c if c.isalnum() or c in " _-/.,()!" else f"#{ord(c)};" for c in printable(line)) for line in lines)
     return '"' + "<br/>".join(line for line in escaped if line or len(lines) == 1) + '"'
 

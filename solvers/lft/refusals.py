@@ -89,7 +89,8 @@ def refuse_corners(point: OperatingPoint, uncertainty: Uncertainty) -> None:
             rows += np.random.default_rng(4).uniform(-1.0, 1.0, (_INSIDE, len(names))).tolist()
         for row in rows:
             changed = uncertainty.model_values(uncertainty.values_at(dict(zip(names, row, strict=True))))
-            followed(point.model.mechanism.assembly.devices, changed)  # devices refuse by themselves
+            if devices := point.model.mechanism.assembly.devices:  # which refuse by themselves
+                followed(devices, changed)
             paths = (path for path in uncertainty.of_parts([*changed]) if path.startswith(f"{owner}."))
             values = {path: changed[path] for path in paths if ".placement." not in path}
             wrong = _wrong(point, block.with_parameters({path.removeprefix(f"{owner}."): x for path, x in values.items()}))

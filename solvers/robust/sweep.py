@@ -179,7 +179,6 @@ def _frequencies(system: Matrices, result: Sweep, first: Sequence[float], pace: 
 
 
 def _within(low: float, high: float) -> float:
-    """Return a frequency within a gap."""
     if np.isinf(high):
         return 2 * low if low else 1.0
     return float(np.sqrt(low * high)) if low else high / 2

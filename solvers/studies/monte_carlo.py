@@ -282,7 +282,6 @@ def _told(function: Callable[[], Any]) -> Any:
 
 
 def _read_which(n: Any, which: Any) -> list[int]:
-    """Return the numbers of the samples."""
     if which is None or n is not None:
         n = read_count(Finding("bad-count", "n", n, "a whole number, one or more", "check the value"), 1)
         advice = "make several studies of other seeds, or parts of one: which=range(...)"

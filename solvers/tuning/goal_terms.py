@@ -306,14 +306,7 @@ class PoleTerm(GoalTerm):
 
 
 class GoalChannels:
-    """Rows and columns of an augmented plant by names of signals.
-
-    Parameters
-    ----------
-    inputs, outputs : sequence of Signal
-        Of the plant.
-    blocks : ControllerBlocks
-    """
+    """Rows and columns of an augmented plant by names of signals: `inputs` and `outputs` of the plant."""
 
     def __init__(self, inputs: Sequence[Signal], outputs: Sequence[Signal], blocks: ControllerBlocks) -> None:
         m, p = len(inputs), len(outputs)

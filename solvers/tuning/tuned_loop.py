@@ -102,19 +102,9 @@ def _delays(count: int, period: float) -> Matrices:
 def augment(plant: Plant, wires: BlockWires, opened: Sequence[int] = ()) -> Matrices:
     """Return the augmented plant.
 
-    Parameters
-    ----------
-    plant : Plant
-    wires : BlockWires
-    opened : sequence of int
-        Inputs of the plant that the controller does not reach: loops opened there.
-
-    Returns
-    -------
-    Matrices
-        Its inputs: w, disturbances at all inputs of the plant, noise on all its outputs as they are measured, references; then
-        S's outputs. Its outputs: z, the plant's, those measured, what the controller gives to each input of the plant, all that
-        each has; then S's inputs.
+    Its inputs: w, disturbances at all inputs of the plant, noise on all its outputs as they are measured, references; then S's
+    outputs. Its outputs: z, the plant's, those measured, what the controller gives to each input of the plant, all that each
+    has; then S's inputs. `opened`: inputs of the plant that the controller does not reach, loops opened there.
     """
     (A, B, C, D), (w, z), m, p = plant.system, plant.channels, plant.inputs, plant.outputs
     driven = wires.driven.copy()
@@ -150,14 +140,7 @@ def augment(plant: Plant, wires: BlockWires, opened: Sequence[int] = ()) -> Matr
 
 
 class AugmentedPlant:
-    """An augmented plant in parts: external channels, and those of S.
-
-    Parameters
-    ----------
-    system : Matrices
-    sizes : (int, int)
-        Rows and columns of S.
-    """
+    """An augmented plant in parts: external channels, and those of S, whose rows and columns have `sizes`."""
 
     def __init__(self, system: Matrices, sizes: tuple[int, int]) -> None:
         outputs, inputs = sizes
@@ -207,7 +190,6 @@ class ClosedLoop:
 
     @cached_property
     def _vectors(self) -> tuple[Array, Array]:
-        """Poles, and their right vectors."""
         return np.linalg.eig(self.system.A)  # type: ignore[return-value]
 
     @property

@@ -115,8 +115,12 @@ class Acting:
     Copies of the tables with space for the loads are kept between calls, one for each call that runs at the same time. Raises
     `ModelError` for an unknown port.
 
-    - `driven`: whether inputs act;
-    - `closing`: whether the tables get space for the wrenches of rigid closures on their ports, as the last loads.
+    Parameters
+    ----------
+    driven : bool
+        Whether inputs act.
+    closing : bool
+        Whether the tables get space for the wrenches of rigid closures on their ports, as the last loads.
     """
 
     def __init__(

@@ -48,14 +48,9 @@ class ElementMount(Block):
 
 
 def flatten(assembly: Assembly, parameter_names: tuple[str, ...], apart: bool = False) -> Tables:
-    """Return the tables of an assembly.
+    """Return the tables of an assembly; `parameter_names` in the order of the vector of parameters.
 
-    Parameters
-    ----------
-    parameter_names : tuple of str
-        In the order of the vector of parameters.
-    apart : bool
-        Whether welded bodies have elements of their own.
+    `apart`: whether welded bodies have elements of their own.
     """
     return _Flattening(assembly, parameter_names, apart).tables()
 

@@ -113,13 +113,7 @@ _UNDER_LOADS = ("run", "run_stacked", "read_inputs", "driven", "threads")
 
 
 class CompiledCalls:
-    """The kernels of a system; those of functions of a state by name, as attributes.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        Its coordinates and constraints.
-    """
+    """The kernels of a system; those of functions of a state by name, as attributes."""
 
     def __init__(self, mechanism: Mechanism, system: PackedSystem) -> None:
         self._mechanism, self._system = mechanism, system

@@ -51,10 +51,8 @@ _ON_THE_WAY = ("Failed in ", "During:", "File ")
 class Stages:
     """The compiled functions of all general blocks and interactions, in this process.
 
-    Attributes
-    ----------
-    addresses : (blocks and interactions, stages) array of int64
-        As the kernels take them. Where a stage is not compiled yet stands what compiles it when it is called.
+    `addresses` (blocks and interactions, stages): as the kernels take them. Where a stage is not compiled yet stands what
+    compiles it when it is called.
     """
 
     def __init__(self, generals: Sequence[GeneralBlock], interactions: Sequence[ActingBlock], ints: Ints) -> None:

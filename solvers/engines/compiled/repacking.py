@@ -173,19 +173,8 @@ def with_parameters_of(
 ) -> PackedSystem | None:
     """Return a system with other parameters, with those tables written again that depend on them.
 
-    Parameters
-    ----------
-    params : array
-        All parameters.
-    values : mapping of str to float
-        Those that changed.
-    blocks : mapping of str to Block
-        The `Repacking.changed_numbers` of these.
-
-    Returns
-    -------
-    PackedSystem or None
-        None if some of them are not usable, or need other tables.
+    None if some are not usable, or need other tables. `params`: all parameters; `values`: those that changed; `blocks`: the
+    `Repacking.changed_numbers` of these.
     """
     changes, tables = {**system.changes, **values}, system.tables
     floats, frames, ports = system.floats.copy(), np.empty(system.frames.shape), np.empty(system.ports.shape)

@@ -35,10 +35,7 @@ Along = SeriesArray | Array
 class Moving(NamedTuple):
     """The motion of a block: pose of its parent port in the inertial frame, twist, acceleration minus gravity.
 
-    Attributes
-    ----------
-    onto : (6, 6 + n)
-        What takes twist and rates of the parent block to the twist.
+    `onto` (6, 6 + n): what takes twist and rates of the parent block to the twist.
     """
 
     rotation: Along
