@@ -182,8 +182,8 @@ class Configurations:
                 x, y, z, w = quaternion.tolist()
                 quaternion /= math.sqrt(x * x + y * y + z * z + w * w) or math.nan
                 continue
-            x, y, z, w = np.moveaxis(quaternion, -1, 0)
-            with np.errstate(invalid="ignore"):  # the same operations in the same order as for one
+            x, y, z, w = np.moveaxis(quaternion, -1, 0)  # by the same operations
+            with np.errstate(invalid="ignore"):
                 quaternion /= np.sqrt(x * x + y * y + z * z + w * w)[..., None]
         return q
 

@@ -66,7 +66,9 @@ class Together:
         mechanisms = [member.model.mechanism for member in members]
         tables = plant.prepared.member_tables(mechanisms, differ or bool(self._inputs.places))
         #: Whether members differ in numbers alone.
-        self.is_possible = tables is not None and (plant.loop is None or not differ or plant.loop.reads_entries)
+        self.is_possible = tables is not None
+        if differ and isinstance(plant.loop, SampledLoop):
+            self.is_possible &= plant.loop.reads_alike(plant.prepared.are_same_places(mechanisms))
         if tables is None or not self.is_possible:
             return
         if isinstance(self._loop, SampledLoop):
@@ -117,12 +119,14 @@ class Together:
     def trajectories(self, seconds: float) -> Iterator[Trajectory | None]:
         """Yield the trajectory of each member, None for those that came to grief; they have taken `seconds` together."""
         n, m, model, steps = len(self.members), len(self.times), self.plant.model, self.steps
-        flat = np.nan_to_num(steps.outputs).reshape(n * m, -1)
-        q, v = self.plant.split_rows(np.tile(self.times, n), flat)
+        outputs = np.nan_to_num(steps.outputs)
+        if self._loop is not None:  # steps of one member end on the group
+            outputs[:, 1:] = self._on_group(0.0, outputs[:, 1:].reshape(n * (m - 1), -1)).reshape(n, m - 1, -1)
+        q, v = self.plant.split_rows(np.tile(self.times, n), outputs.reshape(n * m, -1))
         q, v = q.reshape(n, m, -1), v.reshape(n, m, -1)
         a, tau, u = np.empty((n, m, model.nv)), np.empty((n, m, model.nv)), np.zeros((n, m, model.nu))
         for k, t in enumerate(self.times.tolist()):
-            command = None if self._loop is None else self._loop.command_at(self, t, flat)
+            command = None if self._loop is None else self._loop.command_at(self, t, outputs)
             tau[:, k], motors = self._act(command)
             if (acting := self._acting(command)) is not None:
                 u[:, k] = acting

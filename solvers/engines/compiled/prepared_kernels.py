@@ -147,6 +147,17 @@ class CompiledPreparedDynamics(PreparedDynamics):
         tables.push(self.wrenches[None])
         return tables
 
+    def are_same_places(self, mechanisms: Sequence[Mechanism]) -> bool:
+        """Tell whether ports of members of the same structure are at the same places in the same configuration."""
+        geometry, elements = [*range(layout.MASS), layout.LINEAR, layout.ANGULAR], slice(1, self._ints[0, layout.ELEMENTS])
+
+        def places(system: PackedSystem) -> tuple[Array, ...]:
+            return system.floats[elements][:, geometry], system.frames, system.ports, system.numbers
+
+        known = places(self._system)
+        others = (places(mechanism.engine.system) for mechanism in mechanisms)
+        return all(np.array_equal(one, other) for each in others for one, other in zip(known, each, strict=True))
+
     def member_steps(self, *arguments: Any) -> int:
         """Call the compiled steps of many members: see `stepping_entries.members`; the last argument is their tables."""
         *given, tables = arguments
