@@ -111,7 +111,7 @@ def test_a_member_that_comes_to_grief_is_left_to_itself() -> None:
     rail = tt.System("rail", gravity=[0, 0, 0])
     rail.connect("world", tt.RigidBody("cart", mass=1.0), tt.Prismatic("slide"))
     model, times = rail.resolve(), np.array([0.0, 60.0])
-    unstable = control.ss([], [], [], [[-50.0]], 0.1, inputs=["slide_q"], outputs=["slide"])  # e = -y: it pushes away
+    unstable = control.ss([], [], [], [[-500.0]], 0.1, inputs=["slide_q"], outputs=["slide"])  # e = -y: it pushes away
     starts = ([1.0], [0.0], [2.0])  # the one at rest stays there
     given = [{"model": model, "t": times, "q0": q, "v0": [0.0], "controller": unstable} for q in starts]
     found = simulate_many(given)
