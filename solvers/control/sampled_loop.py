@@ -209,7 +209,9 @@ class SampledController(ConnectedController):
 
         one = copy.copy(self)
         last = self._samples[-(self._whole + 2) :]
-        one._samples = [_Sample(each.time, *map(row, each[1:4]), command(each.command)) for each in last]
+        one._samples = [
+            _Sample(each.time, row(each.measured), row(each.reference), row(each.state), command(each.command)) for each in last
+        ]
         one._state, one._rng, one.command = self._state[k], self._rng.of_member(k), command(self.command)
         return one
 

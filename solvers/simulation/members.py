@@ -92,7 +92,7 @@ class Members:
             while done < self.n:
                 given = [self._answer(k, partial(self._arguments, k)) for k in range(done, min(done + size, self.n))]
                 ready = [k for k, each in enumerate(given) if isinstance(each, dict)]
-                found = [None] * len(ready)
+                found: list[Trajectory | None] = [None] * len(ready)
                 if len(ready) > 1:
                     with suppress(Exception), warnings.catch_warnings(record=True) as doubts:
                         warnings.simplefilter("always")
