@@ -12,7 +12,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
-from titop.solvers.arguments.reading import check_stacks, read_mapping
+from titop.solvers.arguments.reading import are_ready_rows, check_stacks, read_mapping
 
 
 def are_stacked(q: Any, wrenches: Any, u: Any) -> bool:
@@ -72,7 +72,9 @@ def read_stack(mechanism: Any, states: Mapping[str, Any], wrenches: Mapping[str,
     Raises `ModelError` for unusable arguments and unequal numbers of rows. `states`: q and vectors. `wrenches`, `u`: those
     with two axes have one row for each state, others act on all states.
     """
-    arrays = read_states(mechanism, states, stacked=True)
+    read = read_states(mechanism, states, stacked=True)
+    # as they are, where a single state would be passed on as it is
+    arrays = [given if are_ready_rows(given) else array for given, array in zip(states.values(), read, strict=True)]
     if wrenches is None and u is None:
         return Stack(tuple(arrays), None, None)
     wrenches = None if wrenches is None else read_mapping("wrenches", wrenches)

@@ -59,11 +59,11 @@ class InertialParameters:
 def regressor_of(mechanism: Any, bodies: tuple[str, ...], q: Any, v: Any, a: Any) -> Array:
     """Return the columns (nv, 10 per body) of the regressor for some bodies; stacked for stacked states."""
     if type(q) is type(v) is type(a) is np.ndarray and q.ndim == 1:
-        rows = np.empty((1, len(NAMES) * len(bodies), mechanism.nv))
+        rows = np.empty((len(NAMES) * len(bodies), mechanism.nv))
         try:
-            done = mechanism.engine.calls.regressors[bodies](q[None], v[None], a[None], rows) == DONE
+            done = mechanism.engine.calls.regressors[bodies].call(q, v, a, rows) == DONE
             if done and isfinite(q.dot(q) + v.dot(v) + a.dot(a)):  # kernels ignore coordinates that move no rigid body
-                return rows[0].T
+                return rows.T
         except TypeError:
             pass
         mechanism.engine.raise_pending()

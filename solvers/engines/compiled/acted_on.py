@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,8 @@ class Bound:
         The coordinates whose motion is imposed.
     is_kept : bool
         Whether it is worth keeping for further calls.
+    of_stacks : callable, optional
+        Returns the function for stacked states, and what makes its tables from these.
     """
 
     def __init__(
@@ -54,15 +56,36 @@ class Bound:
         shares: bool = False,
         imposed: Array | None = None,
         is_kept: bool = True,
+        of_stacks: Callable[[], tuple[Callable[..., int], Any]] | None = None,
     ) -> None:
         self._parts, self._tables, self.shares, self.imposed = (function, before, behind), tables, shares, imposed
-        self.is_kept = is_kept
+        self.is_kept, self._of_stacks = is_kept, of_stacks
         self.call = partial(function, *before, *tables, *behind)
 
     @classmethod
-    def of(cls, system: PackedSystem, pair: Pair, *before: Any, behind: tuple[Any, ...] = (), shares: bool = False) -> Bound:
-        """Return the function of a pair for a system, on its tables."""
-        return cls(system.kernel(pair).compiled, before, system.arrays, behind, shares)
+    def of(cls, system: PackedSystem, pair: Pair, *before: Any, tables: tuple[Array, ...] | None = None, **more: Any) -> Bound:
+        """Return the function of a pair for a system, on its tables or others; `more` as the class takes it."""
+        of_stacks = partial(system.kernel_in_lanes, pair) if system.has_lanes(pair) else None
+        return cls(
+            system.kernel(pair).compiled, before, system.arrays if tables is None else tables, of_stacks=of_stacks, **more
+        )
+
+    @cached_property
+    def stacked(self) -> Bound | None:
+        """The function for stacked states, if there is one; where it gives a status, single calls say which state has it."""
+        if self._of_stacks is None:
+            return None
+        function, in_lanes = self._of_stacks()
+        return _InLanes(function, self._parts[1], self._tables, self._parts[2], in_lanes)
+
+    def at_stack(self, *arrays: Array) -> int:
+        """Call the function at stacked states, with a row of every array for each; return the first status that is not `DONE`.
+
+        Raises `TypeError` as the function does.
+        """
+        if self.stacked is not None and self.stacked.call(*arrays) == DONE:
+            return DONE
+        return next((status for row in zip(*arrays, strict=True) if (status := self.call(*row)) != DONE), DONE)
 
     def on(self, tables: tuple[Array, ...]) -> Callable[..., int]:
         """Return the function on other tables."""
@@ -73,6 +96,17 @@ class Bound:
         """Return the function for the efforts that are needed in addition to `driven` ones (nv)."""
         function, before, behind = self._parts
         return Bound(function, (*before[:-1], driven), self._tables, behind, is_kept=False)
+
+
+class _InLanes(Bound):
+    """A compiled function of stacked states, on tables that are made of those of single ones."""
+
+    def __init__(self, function: Any, before: Any, tables: tuple[Array, ...], behind: Any, in_lanes: Any) -> None:
+        super().__init__(function, before, in_lanes(tables), behind)
+        self._in_lanes = in_lanes
+
+    def on(self, tables: tuple[Array, ...]) -> Callable[..., int]:
+        return super().on(self._in_lanes(tables))
 
 
 class Acting:
@@ -240,37 +274,26 @@ class ActedOn:
         return acting, inputs.efforts(u, q)
 
     def run_stacked(
-        self,
-        bound: Bound | None,
-        at: Callable[[Any], tuple[Any, ...]],
-        stack: Stack,
-        closing: bool = False,
-        single: Bound | None = None,
+        self, bound: Bound, at: Callable[[Any], tuple[Any, ...]], stack: Stack, closing: bool = False, whole: bool = False
     ) -> int:
         """Call a kernel at stacked states: at once where the same acts on ports all the time, or row by row; return its status.
 
-        Raises `TypeError` if loads have to be checked in detail. `bound`: for stacked states. `at`: from an index of rows, or
-        of one row, to the kernel's arguments behind its tables. `closing`: whether the tables have space for closures.
-        `single`: the same for single states, which serves row by row.
+        Raises `TypeError` if loads have to be checked in detail. `bound`: for single states, or, `whole`, for stacked ones.
+        `at`: from an index of rows, or of one row, to the kernel's arguments behind its tables. `closing`: whether the tables
+        have space for closures.
         """
-        rows = range(len(stack.states[0]))
+        rows, of_stack = range(len(stack.states[0])), bound if whole else bound.stacked
         if stack.wrenches is None and stack.u is None:
-            if bound is not None:
-                return bound.call(*at(slice(None)))
-            assert single is not None
-            return next((status for row in rows if (status := single.call(*at(row))) != DONE), DONE)
+            return bound.call(*at(slice(None))) if whole else bound.at_stack(*at(slice(None)))
         loads = [_loads_of(wrench) for wrench in (stack.wrenches or {}).values()]
         u = None if stack.u is None else self._read(stack.u)
         if not self._inputs.drives_ports:
             u = None
         acting = self._acting[tuple(stack.wrenches or ()), u is not None, closing]
         turning = any(axes_of(each) == 2 for each in (*loads, u))
-        if bound is not None and not turning:
-            return self.run(bound, stack.wrenches, u, at(slice(None)), closing)
-        if single is not None:
-            return acting.run_rows(single, loads, u, map(at, rows))
-        assert bound is not None
-        return acting.run_rows(bound, loads, u, (at(slice(row, row + 1)) for row in rows))
+        if of_stack is not None and not turning and self.run(of_stack, stack.wrenches, u, at(slice(None)), closing) == DONE:
+            return DONE
+        return acting.run_rows(bound, loads, u, (at(_row(row, whole)) for row in rows))
 
     def driven(self, stack: Stack) -> Any:
         """Return the efforts of inputs on coordinates at stacked states: one row for each (n, nv), or one for all (nv)."""
@@ -284,6 +307,11 @@ class ActedOn:
         Raises `ModelError` for unusable and complex ones.
         """
         return real_only(u if type(u) is np.ndarray and u.ndim == 2 else np.asarray(self._inputs.whole(u)), "u")
+
+
+def _row(row: int, whole: bool) -> Any:
+    """Return the index of a row, or, `whole`, of the stack of it alone."""
+    return slice(row, row + 1) if whole else row
 
 
 def _loads_of(wrenches: Any) -> Any:

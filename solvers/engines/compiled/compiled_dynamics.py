@@ -10,6 +10,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.engine_interface import Constraints, EquationSeries, PortSeries, SeriesCore, finite_constraints
+from titop.solvers.engines.compiled.acted_on import Bound
 from titop.solvers.engines.compiled.bound_kernels import CONSTANT, has_series
 from titop.solvers.engines.compiled.function_kernels import CompiledCalls
 from titop.solvers.engines.compiled.packed import PackedSystem
@@ -69,7 +70,8 @@ class CompiledDynamics:
             return np.swapaxes(np.linalg.solve(matrices, np.swapaxes(efforts, 1, 2)), 1, 2)
         forces = np.ascontiguousarray(efforts.reshape(len(q) * count, self._nv))
         a, nothing = np.empty(forces.shape), np.zeros(forces.shape)
-        system.raise_for(system.bound(dynamics_entries.forward_batch)(np.repeat(q, count, 0), nothing, forces, a))
+        forward = Bound.of(system, dynamics_entries.forward_dynamics)
+        system.raise_for(forward.at_stack(np.repeat(q, count, 0), nothing, forces, a))
         return a.reshape(efforts.shape)
 
     def bare_inverse(self, q: Array, v: Array, a: Array) -> Array:
