@@ -42,12 +42,11 @@ def design(model: tt.Model) -> control.StateSpace:
     return control.ss([], [], [], torques, SAMPLE_TIME, inputs=[*ANGLES, *RATES], outputs=wheels)
 
 
-def point(model: tt.Model, controller: Any, seed: int = 0, every: float = 0.25) -> tt.Trajectory:
-    """Simulate the step, with output times `every` so many seconds."""
+def step(model: tt.Model, controller: Any, every: float) -> dict[str, Any]:
+    """Return the arguments of the simulation of a step, with output times `every` so many seconds."""
     t = np.arange(0, DURATION + every / 2, every)
-    reference = dict(zip(ANGLES, STEP, strict=True))
-    loop = {"controller": controller, "reference": reference, "delay": DELAY, "noise": NOISE, "seed": seed}
-    return tt.simulate(model, t, model.neutral(), np.zeros(model.nv), rtol=1e-7, atol=1e-9, **loop)
+    loop = {"controller": controller, "reference": dict(zip(ANGLES, STEP, strict=True)), "delay": DELAY, "noise": NOISE}
+    return {"t": t, "q0": model.neutral(), "v0": np.zeros(model.nv), "rtol": 1e-7, "atol": 1e-9, **loop}
 
 
 def errors(trajectory: tt.Trajectory) -> Array:
@@ -55,9 +54,9 @@ def errors(trajectory: tt.Trajectory) -> Array:
     return 1e3 * (trajectory.outputs()[:, -3:] - STEP)
 
 
-def figures_of_merit(model: tt.Model, controller: Any, seed: int) -> dict[str, Any]:
+def figures_of_merit(trajectory: tt.Trajectory) -> dict[str, Any]:
     """Return the pointing error over time and in the end, and the largest overshoot relative to the step."""
-    error = errors(point(model, controller, seed))
+    error = errors(trajectory)
     return {
         "error": np.linalg.norm(error, axis=1),
         "jitter": np.sqrt((error[-80:] ** 2).mean()),
@@ -98,13 +97,11 @@ def main(argv: list[str] | None = None) -> tuple[tt.Trajectory, tt.Samples]:
     arguments = parser.parse_args(argv)
     model = satellite.build().resolve()
     controller = design(model)
-    nominal = point(model, controller, every=0.05)
+    nominal = tt.simulate(model, **step(model, controller, 0.05))
     inertias = {name: model.parameters()[name][0] for name in (f"hub.inertia.{axis}" for axis in ("xx", "yy", "zz"))}
     uncertain = {name: ((1 - SPREAD) * value, (1 + SPREAD) * value) for name, value in inertias.items()}
 
-    def run(sample: tt.Model, seed: int) -> dict[str, Any]:
-        return figures_of_merit(sample, controller, seed)
-
+    run = tt.Run(outcome=figures_of_merit, **step(model, controller, 0.25))  # many samples at a time
     samples = tt.monte_carlo(model, uncertain, run, n=arguments.samples, seed=1, workers=arguments.workers)
     draw(nominal, samples).savefig(arguments.output, dpi=75)
     for name, unit in (("jitter", " mrad"), ("overshoot", "")):

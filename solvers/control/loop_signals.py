@@ -56,6 +56,11 @@ class Measurements:
         """Whether all are entries of q and v, as they are."""
         return self._entries is not None and self.senses is None
 
+    @property
+    def takes_stacks(self) -> bool:
+        """Whether kernels read all of it, from where ports are and how they move alone, at stacked states too."""
+        return self.senses is None and not self.dynamic.any() and self._kinematic.takes_stacks
+
     def selection(self, nq: int, nv: int) -> Array | None:
         """Return the outputs as a matrix (ny, nq + nv) that acts on ``[q, v]``; None if they are not entries of ``[q, v]``."""
         starts = {Kind.CONFIGURATION: 0, Kind.RATE: nq}
@@ -76,7 +81,7 @@ class Measurements:
         if self._entries is not None:
             outputs = np.concatenate([q, v], axis=-1)[..., self._entries]
             return outputs if self.senses is None else self.senses(outputs)
-        if q.ndim == 2 and (self.senses is not None or self.dynamic.any() or not self._kinematic.takes_stacks):
+        if q.ndim == 2 and not self.takes_stacks:
             return np.array([self.read_kinematic(*state) for state in zip(q, v, strict=True)])
         outputs = np.zeros((*q.shape[:-1], len(self.names)))
         u = None if self.plant is None or not self.model.nx else self.model.mechanism.inputs.with_states(None, self.plant.x)

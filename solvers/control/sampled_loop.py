@@ -209,7 +209,9 @@ class SampledController(ConnectedController):
 
         one = copy.copy(self)
         last = self._samples[-(self._whole + 2) :]
-        one._samples = [_Sample(each.time, *map(row, each[1:4]), command(each.command)) for each in last]
+        one._samples = [
+            _Sample(each.time, row(each.measured), row(each.reference), row(each.state), command(each.command)) for each in last
+        ]
         one._state, one._rng, one.command = self._state[k], self._rng.of_member(k), command(self.command)
         return one
 
@@ -287,10 +289,10 @@ class SampledLoop(ControlLoop):
         ones = self.controllers
         return not (len(self.command.signals) or any(one.accelerated or one.references.follow_state for one in ones))
 
-    @property
-    def reads_entries(self) -> bool:
-        """Whether all that is measured are entries of the state."""
-        return all(one.measurements.are_entries for one in self.controllers)
+    def reads_alike(self, same_places: bool) -> bool:
+        """Whether members with other parameters measure alike: entries of the state, or where `same_places` move."""
+        all_measured = [one.measurements for one in self.controllers]
+        return all(each.are_entries or (same_places and each.takes_stacks) for each in all_measured)
 
     def stack(self, generators: Sequence[Generators]) -> None:
         """Control stacked states from now on; see `SampledController.stack`."""

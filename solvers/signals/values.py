@@ -94,8 +94,8 @@ class JoinedValues:
         if self._reading is not None:
             known = self._reading.read(at.q, at.v, at.a, at.wrenches, at.u, at.tau)
             if known is None and at.q.ndim == 2:
-                rows = zip(at.q, at.v, at.a, at.tau, strict=True)
-                return np.array([self.read(at._replace(q=q, v=v, a=a, tau=tau)) for q, v, a, tau in rows])
+                states = zip(at.q, at.v, at.a, at.tau, strict=True)
+                return np.array([self.read(at._replace(q=q, v=v, a=a, tau=tau)) for q, v, a, tau in states])
             known = np.concatenate([quantity_value(at, of) for of in self._known]) if known is None else known
             values[..., self._read_rows] = known
         for rows, read, of, places in self._groups:

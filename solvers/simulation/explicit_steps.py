@@ -152,11 +152,6 @@ class HeldSteps:
         on: Array = self._progress[:, 1] == layout.OK
         return on
 
-    @property
-    def status(self) -> int:
-        """Of the first member that has not got so far."""
-        return int(self._progress[~self.goes_on, 1][0])
-
     def time(self, k: int) -> float:
         """Return the time (s) that a member has reached."""
         return self.clocks.item(k, control.TIME)

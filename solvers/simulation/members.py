@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -85,16 +84,15 @@ class Members:
     ) -> None:
         self.n, self._arguments, self._caught = n, arguments, caught
         self._first: dict[str, str] = {}
-        self._counts: Counter[str] = Counter()
 
     def run(self, simulate: Callable[..., Trajectory], many: Many, progress: bool) -> Iterator[Trajectory | Exception]:
-        """Yield the trajectory of each member in turn, or why it has none; warn of each kind of doubt once, with its number."""
+        """Yield the trajectory of each member in turn, or why it has none; warn of each kind of doubt once."""
         done, size = 0, min(self.n, _FIRST)
         with progress_bar(progress=progress, total=self.n, unit="run") as bar:
             while done < self.n:
                 given = [self._answer(k, partial(self._arguments, k)) for k in range(done, min(done + size, self.n))]
                 ready = [k for k, each in enumerate(given) if isinstance(each, dict)]
-                found = [None] * len(ready)
+                found: list[Trajectory | None] = [None] * len(ready)
                 if len(ready) > 1:
                     with suppress(Exception), warnings.catch_warnings(record=True) as doubts:
                         warnings.simplefilter("always")
@@ -107,9 +105,8 @@ class Members:
                     bar.update()
                 done += len(given)
                 size = _together(given[ready[0]]) if ready else size
-        for kind, text in self._first.items():
-            more = f" (and the like, {self._counts[kind]} times in {self.n} members)" if self._counts[kind] > 1 else ""
-            warnings.warn(f"{text}{more}", ModelWarning, stacklevel=4)
+        for text in self._first.values():
+            warnings.warn(text, ModelWarning, stacklevel=4)
 
     def _answer(self, k: int, function: Callable[[], Any]) -> Any:
         """Return what a function returns or raises for a member."""
@@ -126,8 +123,7 @@ class Members:
         for doubt in doubts:
             text = str(doubt.message)
             kind = text[text.rfind("[") :]
-            self._first.setdefault(kind, f"member {k}: {text}")
-            self._counts[kind] += 1
+            self._first.setdefault(kind, f"member {k}: {text} (of each kind only the first is told)")
 
 
 def _together(arguments: Mapping[str, Any]) -> int:

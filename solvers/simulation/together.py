@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,7 +58,8 @@ class Together:
     ) -> None:
         assert isinstance(plant.prepared, CompiledPreparedDynamics)
         self.plant, self.times, self.members, self.command = plant, times, members, plant.command
-        self._loop, n, model = copy.copy(plant.loop), len(members), plant.model
+        self._loop: Any = copy.copy(plant.loop)  # its plant is this
+        n, model = len(members), plant.model
         self._inputs = model.mechanism.inputs
         self._tau = np.array([_held(read_efforts(model, times, member.tau)) for member in members])
         inputs = [_held(read_inputs(model, times, member.u)) for member in members]
@@ -66,15 +68,21 @@ class Together:
         mechanisms = [member.model.mechanism for member in members]
         tables = plant.prepared.member_tables(mechanisms, differ or bool(self._inputs.places))
         #: Whether members differ in numbers alone.
-        self.is_possible = tables is not None and (plant.loop is None or not differ or plant.loop.reads_entries)
+        self.is_possible = tables is not None
+        if differ and isinstance(plant.loop, SampledLoop):
+            self.is_possible &= plant.loop.reads_alike(plant.prepared.are_same_places(mechanisms))
         if tables is None or not self.is_possible:
             return
         if isinstance(self._loop, SampledLoop):
             count = len(self._loop.controllers)
-            self._loop.stack([Generators(n, lambda k, c=c: read_generators(members[k].seed, count)[c]) for c in range(count)])
+            self._loop.stack([Generators(n, partial(self._generator, c, count)) for c in range(count)])
         y = np.array([member.y for member in members])
         self.steps = HeldSteps(plant.prepared, method, times, y, tolerances, tables)
         self._one_by_one = bool((np.count_nonzero(self._inputs.motors, axis=1) > 1).any())  # sums have the order of products
+
+    def _generator(self, controller: int, count: int, k: int) -> np.random.Generator:
+        """Return the noise of one of a number of controllers, of a member."""
+        return read_generators(self.members[k].seed, count)[controller]
 
     def run(self, look: Callable[[], None]) -> None:
         """Go to the end."""
@@ -117,12 +125,14 @@ class Together:
     def trajectories(self, seconds: float) -> Iterator[Trajectory | None]:
         """Yield the trajectory of each member, None for those that came to grief; they have taken `seconds` together."""
         n, m, model, steps = len(self.members), len(self.times), self.plant.model, self.steps
-        flat = np.nan_to_num(steps.outputs).reshape(n * m, -1)
-        q, v = self.plant.split_rows(np.tile(self.times, n), flat)
+        outputs = np.nan_to_num(steps.outputs)
+        if self._loop is not None:  # steps of one member end on the group
+            outputs[:, 1:] = self._on_group(0.0, outputs[:, 1:].reshape(n * (m - 1), -1)).reshape(n, m - 1, -1)
+        q, v = self.plant.split_rows(np.tile(self.times, n), outputs.reshape(n * m, -1))
         q, v = q.reshape(n, m, -1), v.reshape(n, m, -1)
         a, tau, u = np.empty((n, m, model.nv)), np.empty((n, m, model.nv)), np.zeros((n, m, model.nu))
         for k, t in enumerate(self.times.tolist()):
-            command = None if self._loop is None else self._loop.command_at(self, t, flat)
+            command = None if self._loop is None else self._loop.command_at(self, t, outputs)
             tau[:, k], motors = self._act(command)
             if (acting := self._acting(command)) is not None:
                 u[:, k] = acting
@@ -134,7 +144,7 @@ class Together:
             good = steps.goes_on[k] and np.isfinite(a[k]).all()
             statistics = {**steps.statistics(k), "seconds": seconds / n}
             arrays = q[k], v[k], a[k], tau[k], u[k], {port: wrench.copy() for port, wrench in wrenches.items()}
-            rest = {}, histories[k], statistics, np.zeros((m, 0)), Memories(self, k)
+            rest: Any = {}, histories[k], statistics, np.zeros((m, 0)), Memories(self, k)
             yield Trajectory(member.model, self.times.copy(), *arrays, *rest) if good else None
 
     def memory_of(self, k: int) -> dict[str, Array]:

@@ -130,7 +130,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
         """
         return self._kernel, (moved, self.imposed, *control, guards, tau, *self._closures_for_steps(precision), *self._tables)
 
-    def member_tables(self, mechanisms: Sequence[Mechanism], each: bool) -> MemberTables | None:
+    def member_tables(self, mechanisms: Sequence[Any], each: bool) -> MemberTables | None:
         """Return the tables of members of the same structure; None if they differ in more than numbers.
 
         They have one table for `each` if inputs act on ports, or their parameters differ.
@@ -146,6 +146,17 @@ class CompiledPreparedDynamics(PreparedDynamics):
         tables = MemberTables(table, self._ints, floats, numbers, stages)
         tables.push(self.wrenches[None])
         return tables
+
+    def are_same_places(self, mechanisms: Sequence[Any]) -> bool:
+        """Tell whether ports of members of the same structure are at the same places in the same configuration."""
+        geometry, elements = [*range(layout.MASS), layout.LINEAR, layout.ANGULAR], slice(1, self._ints[0, layout.ELEMENTS])
+
+        def places(system: PackedSystem) -> tuple[Array, ...]:
+            return system.floats[elements][:, geometry], system.frames, system.ports, system.numbers
+
+        known = places(self._system)
+        others = (places(mechanism.engine.system) for mechanism in mechanisms)
+        return all(np.array_equal(one, other) for each in others for one, other in zip(known, each, strict=True))
 
     def member_steps(self, *arguments: Any) -> int:
         """Call the compiled steps of many members: see `stepping_entries.members`; the last argument is their tables."""

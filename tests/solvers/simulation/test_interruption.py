@@ -145,9 +145,9 @@ def test_the_first_moment_of_a_piece_is_no_exception(monkeypatch: pytest.MonkeyP
 
 def test_the_first_moment_of_all_is_no_exception(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C before the integrator has made a step."""
-    from titop.solvers.simulation.simulate import _EveryStep
+    from titop.solvers.simulation.explicit_steps import HeldSteps
 
-    interrupted_at(monkeypatch, _EveryStep, "__call__", 1)
+    interrupted_at(monkeypatch, HeldSteps, "go_to", 1)
     with pytest.raises(tt.SimulationInterrupt) as caught:
         tt.simulate(pendulum(), np.linspace(0, 10, 11), [1.0], [0.0])
     monkeypatch.undo()

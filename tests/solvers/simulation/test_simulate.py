@@ -209,7 +209,7 @@ def test_reaction_of_a_pendulum() -> None:
         ({"t": 1.0}, "bad-times"),
         ({"method": "Euler"}, "unknown-method"),
         ({"q0": [0.0]}, "wrong-length"),
-        ({"q0": [[0.0, 0.0]]}, "wrong-length"),
+        ({"q0": [[[0.0, 0.0]]]}, "wrong-length"),
         ({"v0": [0.0, 0.0, 0.0]}, "wrong-length"),
         ({"v0": [0.0, np.nan]}, "not-finite"),
         ({"tau": [1.0]}, "wrong-length"),

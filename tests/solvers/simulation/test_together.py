@@ -1,0 +1,137 @@
+"""Members in one compiled call: the bits of simulations of their own, in every respect; what is left to these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import control
+import numpy as np
+import pytest
+
+import titop as tt
+from titop.solvers.simulation.simulate import simulate_many
+
+T = np.linspace(0, 1, 9)
+
+
+def craft() -> tt.Model:
+    """Return a free body with a wheel, a thruster, a gyro and an encoder."""
+    s, hub = tt.System("craft", gravity=[0, 0, -1]), tt.RigidBody("hub", mass=5.0, inertia=np.diag([1.0, 2.0, 3.0]))
+    s.connect("world", hub, tt.Free("free"))
+    wheel = tt.RigidBody("wheel", mass=0.5, com=[0.1, 0, 0], inertia=0.1)
+    s.connect(hub, wheel, tt.Revolute("axle", axis=[0, 1, 0], damping=0.1, stiffness=0.2))
+    s.add_actuator(tt.Motor("motor", "axle", effort_limit=0.3))
+    hub.add_port("nozzle", position=[0, 0.5, 0])
+    s.add_actuator(tt.Thruster("thruster", hub.port("nozzle"), direction=[1, 0, 0], max_thrust=2.0))
+    s.add_sensor(tt.Gyro("gyro", hub))
+    return s.resolve()
+
+
+MODEL = craft()
+RNG = np.random.default_rng(0)
+V0 = RNG.normal(size=(6, MODEL.nv))
+
+
+def loop(rate: float = 0.1, **more: Any) -> tt.Loop:
+    """Return a controller with a state that reads gyro and wheel, and moves wheel and nozzle."""
+    K = control.ss([[0.5]], [[0.1, 0.2]], [[1.0], [3.0]], [[2.0, 0.0], [0.0, 5.0]], rate,
+                   inputs=["gyro_y", "axle_v"], outputs=["motor", "thruster"])  # fmt: skip
+    return tt.Loop(K, **more)
+
+
+def bang(t: float, x: Any, y: Any, r: Any) -> tuple[Any, Any]:
+    """Push against the motion, by a fixed effort."""
+    return x + y, -0.2 * np.sign(y)
+
+
+KINDS: dict[str, dict[str, Any]] = {
+    "alone": {},
+    "RK45": {"method": "RK45"},
+    "loads": {"tau": 0.1 * np.ones(MODEL.nv), "u": {"motor": 0.1, "thruster": 0.5}, "wrenches": {"hub": [0, 1, 0, 0, 0, 0.1]}},
+    "loop": {"controller": loop(), "u": {"motor": 0.05}},
+    "late and noisy": {"controller": loop(delay=0.135, noise=0.01, reference={"axle.v": np.linspace(0, 1, len(T))})},
+    "two rates": {"controller": [loop(), loop(0.0625, noise=0.1)]},
+    "Python": {"controller": tt.Controller(bang, [0.0], ["axle.v"], ["motor"], 0.1)},
+    "fixed ends": {"method": "RK23", "rtol": 1e-4, "max_step": 0.03},
+}
+
+
+def arguments(kind: str, k: int, model: tt.Model = MODEL) -> dict[str, Any]:
+    return {"model": model, "t": T, "q0": MODEL.neutral(), "v0": V0[k], "seed": 7 + k, "progress": False} | KINDS[kind]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_members_together_have_the_bits_of_their_own_simulations(kind: str) -> None:
+    together = simulate_many([arguments(kind, k) for k in range(6)])
+    turned = simulate_many([arguments(kind, k) for k in (4, 1, 3)])
+    for k in range(6):
+        alone, member = tt.simulate(**arguments(kind, k)), together[k]
+        assert member is not None
+        for name in ("t", "q", "v", "a", "tau", "u", "x"):
+            assert np.array_equal(getattr(member, name), getattr(alone, name)), (k, name)
+        for one, other in zip(member.controls, alone.controls, strict=True):
+            assert all(np.array_equal(getattr(one, name), getattr(other, name)) for name in "tyrux")
+        assert {**member.statistics, "seconds": 0.0} == {**alone.statistics, "seconds": 0.0}
+        assert member.memory.keys() == alone.memory.keys()
+        assert all(np.array_equal(member.memory[name], alone.memory[name]) for name in alone.memory)
+    for k, member in zip((4, 1, 3), turned, strict=True):
+        assert member is not None
+        assert np.array_equal(member.v, together[k].v)  # type: ignore[union-attr]
+    assert not np.array_equal(together[0].v, together[1].v)  # type: ignore[union-attr]  # negative control: members differ
+
+
+def test_members_differ_in_parameters_and_loads() -> None:
+    models = [MODEL.with_parameters({"hub.mass": 4.0 + k, "axle.damping": 0.1 * k}) for k in range(3)]
+    own = [{"u": [0.1 * k, 0.2 * k], "tau": k * np.ones(MODEL.nv)} for k in range(3)]
+    found = simulate_many([arguments("alone", k, models[k]) | own[k] for k in range(3)])
+    for k in range(3):
+        assert found[k] is not None
+        alone = tt.simulate(**(arguments("alone", k, models[k]) | own[k]))
+        assert np.array_equal(found[k].q, alone.q)  # type: ignore[union-attr]
+        assert np.array_equal(found[k].energy(), alone.energy())  # type: ignore[union-attr]
+    swapped = tt.simulate(**(arguments("alone", 0, models[1]) | own[0]))
+    assert not np.array_equal(swapped.q, found[0].q)  # type: ignore[union-attr]  # negative control: parameters count
+
+
+def test_a_member_goes_on_where_it_has_ended() -> None:
+    """Two parts have the bits of the whole, as they meet at a sample."""
+    first = tt.simulate(MODEL, [0.0, 0.25, 0.5], MODEL.neutral(), V0[:2], controller=loop(), progress=False)
+    second = tt.simulate(MODEL, [0.5, 1.0], start=first, controller=loop(), progress=False)
+    whole = tt.simulate(MODEL, [0.0, 0.25, 0.5, 1.0], MODEL.neutral(), V0[:2], controller=loop(), progress=False)
+    assert np.array_equal(second.q[:, -1], whole.q[:, -1])
+
+
+def test_a_member_that_comes_to_grief_is_left_to_itself() -> None:
+    given = [arguments("loop", k) for k in range(3)]
+    given[1]["v0"] = np.full(MODEL.nv, np.nan)
+    found = simulate_many(given)
+    assert found[1] is None
+    for k in (0, 2):
+        assert np.array_equal(found[k].q, tt.simulate(**given[k]).q)  # type: ignore[union-attr]
+    rail = tt.System("rail", gravity=[0, 0, 0])
+    rail.connect("world", tt.RigidBody("cart", mass=1.0), tt.Prismatic("slide"))
+    model, times = rail.resolve(), np.array([0.0, 60.0])
+    unstable = control.ss([], [], [], [[-500.0]], 0.1, inputs=["slide_q"], outputs=["slide"])  # e = -y: it pushes away
+    starts = ([1.0], [0.0], [2.0])  # the one at rest stays there
+    given = [{"model": model, "t": times, "q0": q, "v0": [0.0], "controller": unstable} for q in starts]
+    found = simulate_many(given)
+    assert [member is None for member in found] == [True, False, True]
+    ensemble = tt.simulate(model, times, [[1.0], [0.0]], [0.0], controller=unstable, progress=False)
+    assert list(ensemble.failures) == [0]
+    assert "the loop is unstable" in ensemble.failures[0]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"events": tt.Event(lambda t, q, v: q[0])},
+        {"tau": lambda t, q, v: np.zeros(MODEL.nv)},
+        {"method": "Radau"},
+        {"hold": ["axle"]},
+        {"tau": np.zeros((len(T), MODEL.nv))},
+        {"wrenches": {"hub": lambda t: np.zeros(6)}},
+    ],
+    ids=["events", "functions", "implicit", "held", "samples", "wrenches"],
+)
+def test_what_else_may_happen_is_left_to_single_simulations(other: dict[str, Any]) -> None:
+    assert simulate_many([arguments("alone", k) | other for k in range(2)]) == [None, None]
