@@ -112,14 +112,15 @@ def _function(function: FunctionType) -> str:
     _KNOWN[function] = ""
     code, known = function.__code__, function.__globals__
     asked = frozenset(_names(code))
-    read = [(name, _told(known[name], asked)) for name in sorted(asked & known.keys())]
-    held = [_told(cell.cell_contents, asked) for cell in function.__closure__ or ()]
-    given = _told(function.__defaults__, asked)
+    try:
+        read = [(name, _told(known[name], asked)) for name in sorted(asked & known.keys())]
+        held = [_told(cell.cell_contents, asked) for cell in function.__closure__ or ()]
+        given = _told(function.__defaults__, asked)
+    finally:
+        del _KNOWN[function]
     found = hashed(_source(function) or list(_byte_code(code)), read, held, given)
     if _is_ours(function):
         _KNOWN[function] = found
-    else:
-        del _KNOWN[function]
     return found
 
 
