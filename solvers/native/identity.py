@@ -104,7 +104,7 @@ def _package(thing: Any) -> str:
     return str(getattr(thing, "__module__", None) or thing.__name__).partition(".")[0]
 
 
-#: Of functions whose identity is known; of one that calls itself, meanwhile, nothing.
+#: Of functions whose identity is known; of one that calls itself, meanwhile, nothing. What users' functions read may change.
 _KNOWN: WeakKeyDictionary[FunctionType, str] = WeakKeyDictionary()
 
 
@@ -114,10 +114,15 @@ def _function(function: FunctionType) -> str:
     _KNOWN[function] = ""
     code, known = function.__code__, function.__globals__
     asked = frozenset(_names(code))
-    read = [(name, _told(known[name], asked)) for name in sorted(asked & known.keys())]
-    held = [_told(cell.cell_contents, asked) for cell in function.__closure__ or ()]
-    given = _told(function.__defaults__, asked)
-    _KNOWN[function] = found = hashed(_source(function) or list(_byte_code(code)), read, held, given)
+    try:
+        read = [(name, _told(known[name], asked)) for name in sorted(asked & known.keys())]
+        held = [_told(cell.cell_contents, asked) for cell in function.__closure__ or ()]
+        given = _told(function.__defaults__, asked)
+    finally:
+        del _KNOWN[function]
+    found = hashed(_source(function) or list(_byte_code(code)), read, held, given)
+    if _is_ours(function):
+        _KNOWN[function] = found
     return found
 
 

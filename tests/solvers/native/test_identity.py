@@ -135,6 +135,13 @@ def test_what_a_function_reads_is_part_of_it(one: Any, other: Any) -> None:
     assert identity_of(one) != identity_of(other)
 
 
+def test_what_a_function_reads_may_change() -> None:
+    function = made(PLAIN, K=made(PLAIN, K=1.0))
+    before = identity_of(function)
+    function.__globals__["K"].__globals__["K"] = 2.0
+    assert identity_of(function) != before
+
+
 def test_what_it_does_not_read_is_not() -> None:
     assert identity_of(made(PLAIN, K=1.0)) == identity_of(made(PLAIN, K=1.0, L=2.0))
     itself = "def f(x):\n    return f(x - 1) if x else K\n"
