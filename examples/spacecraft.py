@@ -173,7 +173,9 @@ def surrounding_torques() -> Array:
 def shaking() -> Array:
     """Return the torques (orders, 3; N m s^2) of all wheels on the hub over the square of their speed, at worst in phase."""
     hub = tt.RigidBody("hub", mass=900.0)
-    loads = [(0.3 * axis, wheel(name, hub, axis).harmonic_loads(1.0)) for name, axis in zip(WHEELS, wheel_axes().T, strict=True)]
+    loads = [
+        (0.3 * axis, wheel(name, hub, axis).harmonic_loads(1.0)) for name, axis in zip(WHEELS, wheel_axes().T, strict=True)
+    ]
     return sum(np.abs(np.cross(place, each.force) + each.torque) for place, each in loads)
 
 

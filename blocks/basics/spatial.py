@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from titop.blocks.basics.choices import everywhere, select
+
 #: Real, or complex in complex-step derivatives.
 Array = NDArray[Any]
 
@@ -264,46 +266,56 @@ SMALL = 0.1
 
 def rotation_coefficients(s: Any) -> tuple[Any, Any, Any]:
     """Return ``sin(t)/t``, ``(1 - cos t)/t^2`` and ``(t - sin t)/t^3`` from ``s = t^2``."""
-    if s.real < SMALL:
-        a = 1.0 - s * (1 / 6 - s * (1 / 120 - s * (1 / 5040 - s * (1 / 362880 - s / 39916800))))
-        b = 1 / 2 - s * (1 / 24 - s * (1 / 720 - s * (1 / 40320 - s * (1 / 3628800 - s / 479001600))))
-        c = 1 / 6 - s * (1 / 120 - s * (1 / 5040 - s * (1 / 362880 - s * (1 / 39916800 - s / 6227020800))))
+    small = s.real < SMALL
+    a = 1.0 - s * (1 / 6 - s * (1 / 120 - s * (1 / 5040 - s * (1 / 362880 - s / 39916800))))
+    b = 1 / 2 - s * (1 / 24 - s * (1 / 720 - s * (1 / 40320 - s * (1 / 3628800 - s / 479001600))))
+    c = 1 / 6 - s * (1 / 120 - s * (1 / 5040 - s * (1 / 362880 - s * (1 / 39916800 - s / 6227020800))))
+    if everywhere(small):
         return a, b, c
     t = np.sqrt(s)
-    return np.sin(t) / t, (1.0 - np.cos(t)) / s, (t - np.sin(t)) / (s * t)
+    far = np.sin(t) / t, (1.0 - np.cos(t)) / s, (t - np.sin(t)) / (s * t)
+    return select(small, a, far[0]), select(small, b, far[1]), select(small, c, far[2])
 
 
 def coefficient_slopes(s: Any, b: Any, c: Any) -> tuple[Any, Any]:
     """Return the derivatives of the last two `rotation_coefficients` b and c by s."""
-    if s.real < SMALL:
-        db = -1 / 24 + s * (1 / 360 - s * (1 / 13440 - s * (1 / 907200 - s * (1 / 95800320 - s / 14529715200))))
-        dc = -1 / 120 + s * (1 / 2520 - s * (1 / 120960 - s * (1 / 9979200 - s * (1 / 1245404160 - s / 217945728000))))
+    small = s.real < SMALL
+    db = -1 / 24 + s * (1 / 360 - s * (1 / 13440 - s * (1 / 907200 - s * (1 / 95800320 - s / 14529715200))))
+    dc = -1 / 120 + s * (1 / 2520 - s * (1 / 120960 - s * (1 / 9979200 - s * (1 / 1245404160 - s / 217945728000))))
+    if everywhere(small):
         return db, dc
-    return (0.5 * (1.0 - c * s) - b) / s, (b - 3.0 * c) / (2.0 * s)
+    far = (0.5 * (1.0 - c * s) - b) / s, (b - 3.0 * c) / (2.0 * s)
+    return select(small, db, far[0]), select(small, dc, far[1])
 
 
 def coupling_coefficients(s: Any) -> tuple[Any, Any]:
     """Return ``(t^2 + 2 cos t - 2)/(2 t^4)`` and ``(2 t - 3 sin t + t cos t)/(2 t^5)``: of SE(3)'s Jacobian."""
-    if s.real < SMALL:
-        c2 = 1 / 24 - s * (1 / 720 - s * (1 / 40320 - s * (1 / 3628800 - s / 479001600)))
-        c3 = 1 / 120 - s * (1 / 2520 - s * (1 / 120960 - s * (1 / 9979200 - s / 1245404160)))
+    small = s.real < SMALL
+    c2 = 1 / 24 - s * (1 / 720 - s * (1 / 40320 - s * (1 / 3628800 - s / 479001600)))
+    c3 = 1 / 120 - s * (1 / 2520 - s * (1 / 120960 - s * (1 / 9979200 - s / 1245404160)))
+    if everywhere(small):
         return c2, c3
     t = np.sqrt(s)
-    return (s + 2 * np.cos(t) - 2) / (2 * s * s), (2 * t - 3 * np.sin(t) + t * np.cos(t)) / (2 * s * s * t)
+    far = (s + 2 * np.cos(t) - 2) / (2 * s * s), (2 * t - 3 * np.sin(t) + t * np.cos(t)) / (2 * s * s * t)
+    return select(small, c2, far[0]), select(small, c3, far[1])
 
 
 def half_cotangent(s: Any) -> Any:
     """Return ``1/t^2 - cot(t/2)/(2 t)`` from ``s = t^2``."""
-    if s.real < SMALL:
-        return 1 / 12 + s * (1 / 720 + s * (1 / 30240 + s * (1 / 1209600 + s * (1 / 47900160 + s * 691 / 1307674368000))))
+    small = s.real < SMALL
+    near = 1 / 12 + s * (1 / 720 + s * (1 / 30240 + s * (1 / 1209600 + s * (1 / 47900160 + s * 691 / 1307674368000))))
+    if everywhere(small):
+        return near
     t = np.sqrt(s)
-    return 1.0 / s - np.cos(0.5 * t) / (2.0 * t * np.sin(0.5 * t))
+    return select(small, near, 1.0 / s - np.cos(0.5 * t) / (2.0 * t * np.sin(0.5 * t)))
 
 
 def half_cotangent_slope(s: Any) -> Any:
     """Return the derivative of `half_cotangent` by s."""
-    if s.real < SMALL:
-        return 1 / 720 + s * (2 / 30240 + s * (3 / 1209600 + s * (4 / 47900160 + s * 5 * 691 / 1307674368000)))
+    small = s.real < SMALL
+    near = 1 / 720 + s * (2 / 30240 + s * (3 / 1209600 + s * (4 / 47900160 + s * 5 * 691 / 1307674368000)))
+    if everywhere(small):
+        return near
     t = np.sqrt(s)
     sine = np.sin(0.5 * t)
-    return -1.0 / (s * s) + np.cos(0.5 * t) / (4.0 * s * t * sine) + 1.0 / (8.0 * s * sine * sine)
+    return select(small, near, -1.0 / (s * s) + np.cos(0.5 * t) / (4.0 * s * t * sine) + 1.0 / (8.0 * s * sine * sine))

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from titop.blocks.basics.choices import positive, select
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEGLIGIBLE
@@ -16,7 +17,6 @@ from titop.blocks.contract.law import Law
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.harmonics import row_fields
 from titop.blocks.interactions.interaction import Interaction
-from titop.blocks.laws.vectors import positive, select
 
 #: Rows of harmonics, in order, with units.
 _LINE = {"order": "1", "force": "N s^2", "torque": "N m s^2", "phase": "rad"}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.choices import select
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME, TYPED
 from titop.blocks.contract.block import Block
@@ -15,7 +16,7 @@ from titop.blocks.contract.fields import Fixed, optional, switch
 from titop.blocks.contract.law import Law
 from titop.blocks.joints.joint import Joint
 from titop.blocks.laws.impact import HERTZ, impact_energy, impact_push
-from titop.blocks.laws.vectors import Vector, cross3, dot3, select, times, transposed
+from titop.blocks.laws.vectors import Vector, cross3, dot3, times, transposed
 
 #: Degree of the curve; numbers of the law before its pieces (see `Curvilinear.law_numbers`); pieces that are not halved again.
 _DEGREE, _PIECES, _MOST = 5, 16, 2**13

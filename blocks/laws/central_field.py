@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.laws.vectors import Vector, cross3, dot3, select
+from titop.blocks.basics.choices import select
+from titop.blocks.laws.vectors import Vector, cross3, dot3
 
 #: A symmetric matrix: xx, yy, zz, xy, xz, yz.
 Symmetric = tuple[Any, Any, Any, Any, Any, Any]

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.choices import positive, select
 from titop.blocks.basics.tolerances import COMPLEX_STEP, EXACT
-from titop.blocks.laws.vectors import Vector, positive, select
+from titop.blocks.laws.vectors import Vector
 
 #: Kinds of shapes: planes, boxes whose edges are rounded by a radius (spheres and capsules among them), round walls without
 #: ends, and round bodies with flat ends.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.laws.vectors import select
+from titop.blocks.basics.choices import select
 
 #: Hertz's exponent, of smooth surfaces that touch in a point.
 HERTZ = 1.5

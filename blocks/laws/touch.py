@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.choices import positive, select
 from titop.blocks.laws.distances import distance
 from titop.blocks.laws.impact import impact_energy, impact_push
-from titop.blocks.laws.vectors import Vector, cross3, dot3, positive, select
+from titop.blocks.laws.vectors import Vector, cross3, dot3
 
 #: Where the law's numbers stand behind the shape's, and what follows them.
 STIFFNESS, EXPONENT, DISSIPATION, FRICTION, SLIP, ROLLING, TURNS, BRISTLES, TOUCHING = range(5, 14)

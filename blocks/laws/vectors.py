@@ -1,4 +1,4 @@
-"""Choices, and vectors (3) and matrices (9, row by row), as tuples of numbers."""
+"""Vectors (3) and matrices (9, row by row), as tuples of numbers."""
 
 from __future__ import annotations
 
@@ -7,16 +7,6 @@ from typing import Any
 #: Three numbers, and nine.
 Vector = tuple[Any, Any, Any]
 Matrix = tuple[Any, Any, Any, Any, Any, Any, Any, Any, Any]
-
-
-def select(chosen: bool, x: Any, y: Any) -> Any:
-    """Return x where it is chosen, else y; both are computed."""
-    return x if chosen else y
-
-
-def positive(x: Any) -> Any:
-    """Return x where it is positive, else zero."""
-    return select(x.real > 0.0, x, 0.0 * x)
 
 
 def dot3(a: Any, b: Any) -> Any:

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.choices import positive
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.contract.block import Block, ParameterFields, PortRef, entries_of
 from titop.blocks.contract.fields import Fixed
 from titop.blocks.joints.joint import unit_vector
-from titop.blocks.laws.vectors import cross3, positive
+from titop.blocks.laws.vectors import cross3
 from titop.blocks.surroundings.inertial_places import PlacedInteraction
 
 #: Units of the numbers of a facet.

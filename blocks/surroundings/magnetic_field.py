@@ -6,12 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from titop.blocks.basics.choices import select
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.contract.block import Block, ParameterFields
 from titop.blocks.contract.fields import Field, vector
 from titop.blocks.contract.law import Law
-from titop.blocks.laws.vectors import Vector, cross3, dot3, select, times, transposed
+from titop.blocks.laws.vectors import Vector, cross3, dot3, times, transposed
 from titop.blocks.surroundings.inertial_places import PLACE, PlacedInteraction, inertial_place
 
 #: The magnetic constant over 4 pi (T m/A).

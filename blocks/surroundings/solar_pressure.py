@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from titop.blocks.basics.choices import select
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.fields import Field, axis, non_negative, zero_axes
 from titop.blocks.contract.law import Law
 from titop.blocks.joints.joint import unit_vector
-from titop.blocks.laws.vectors import dot3, select, times, transposed
+from titop.blocks.laws.vectors import dot3, times, transposed
 from titop.blocks.surroundings.facets import Facet, OnFacets, press
 from titop.blocks.surroundings.inertial_places import PLACE, inertial_place
 

@@ -158,6 +158,11 @@ def check_stacks(arrays: dict[str, Array]) -> None:
         )
 
 
+def are_ready_rows(rows: Any) -> bool:
+    """Tell whether a stack is an array of floats in rows without gaps, as kernels take it."""
+    return type(rows) is np.ndarray and rows.ndim == 2 and rows.dtype == _FLOAT and rows.flags.carray
+
+
 def of_one_state(inputs: Array) -> Array:
     """Return inputs with states behind them, as from `Inputs.whole`, and refuse stacked ones.
 

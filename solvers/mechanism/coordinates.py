@@ -178,11 +178,11 @@ class Configurations:
         q = q.copy()
         for start in self.quaternions:
             quaternion = q[..., start : start + 4]
-            if q.ndim == 1 and q.dtype == float:  # the same sum as below, for the same bits
+            if q.ndim == 1 and q.dtype == float:
                 x, y, z, w = quaternion.tolist()
                 quaternion /= math.sqrt(x * x + y * y + z * z + w * w) or math.nan
                 continue
-            x, y, z, w = np.moveaxis(quaternion, -1, 0)
+            x, y, z, w = np.moveaxis(quaternion, -1, 0)  # by the same operations
             with np.errstate(invalid="ignore"):
                 quaternion /= np.sqrt(x * x + y * y + z * z + w * w)[..., None]
         return q

@@ -18,11 +18,11 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
-from titop.solvers.arguments.reading import as_arrays, check_stacks, of_one_state, read_wrenches, store
+from titop.solvers.arguments.reading import are_ready_rows, as_arrays, check_stacks, of_one_state, read_wrenches, store
 from titop.solvers.arguments.rowwise import Stack, bound, read_stack, read_states
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, real_only
 from titop.solvers.model.mechanism import Resolved
-from titop.solvers.support.threads import BY_PYTHON, call_in_parts, in_parts
+from titop.solvers.support.threads import call_in_parts
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -53,8 +53,6 @@ class LoadedCall:
         where it is prescribed. ``"stay"``: neither, since they do not depend on the variables of differentiation.
     closing : bool
         Whether the kernel's tables also have space for closure forces on ports, as those of derivatives have.
-    stacked : bool
-        Whether there is a kernel for stacked states; they are taken one after the other without.
     """
 
     def __init__(
@@ -66,10 +64,9 @@ class LoadedCall:
         chosen: str = "",
         inputs: str = "join",
         closing: bool = False,
-        stacked: bool = False,
     ) -> None:
         self.name, self.state, self.results, self.computed = name, state, results, computed
-        self.chosen, self.inputs, self.closing, self.stacked = chosen, inputs, closing, stacked
+        self.chosen, self.inputs, self.closing = chosen, inputs, closing
         self._joining, self._only = inputs in ("join", "both"), results[0] if len(results) == 1 else None
 
     def ask(
@@ -81,8 +78,11 @@ class LoadedCall:
         x: Any = None,
         out: Any = None,
         names: Iterable[str] | None = None,
+        called: bool = True,
     ) -> tuple[Any, ...]:
         """Return the results, stacked if the state is; written into `out` (one array for each) if that is given.
+
+        `called`: whether the function has called the kernel before, if there are no loads.
 
         Raises `ModelError` for unusable arguments, and for all that the engine refuses.
         """
@@ -90,7 +90,7 @@ class LoadedCall:
             u = model.mechanism.inputs.whole(u, x)
         if type(names) is list:
             names = tuple(names)
-        calls, was_called = model._calls, wrenches is None and u is None  # without loads the function has called the kernel
+        calls, was_called = model._calls, called and wrenches is None and u is None
         status, is_checked, into = DONE, False, out
         while calls.kernels is not None:  # three times at most: with the arguments as they are, as arrays, and checked
             if not was_called:
@@ -142,11 +142,16 @@ class LoadedCall:
 
     def _at_all(self, model: Resolved, states: tuple[Any, ...], wrenches: Any, u: Any, names: Any) -> tuple[Array, ...]:
         """Return the results at stacked states, each with its own wrenches and inputs."""
+        stack = Stack(states, None, None)
+        if wrenches is None and u is None and all(map(are_ready_rows, states)):
+            together = self._together(model, stack, names)
+            if together is not None:
+                return together
         stack = read_stack(model.mechanism, dict(zip(self.state, states, strict=True)), wrenches, u)
         together = self._together(model, stack, names)
         if together is not None:
             return together
-        rows = [self.ask(model, state, wrenches, u, names=names) for state, wrenches, u in stack.rows()]
+        rows = [self.ask(model, state, wrenches, u, names=names, called=False) for state, wrenches, u in stack.rows()]
         parts = zip(*rows, strict=True) if rows else [[]] * len(self.results)
         shapes = (model._shapes[shape] for shape in self.results)
         return tuple(np.array(part).reshape(len(rows), *shape) for part, shape in zip(parts, shapes, strict=True))
@@ -166,12 +171,9 @@ class LoadedCall:
         if self._joining:
             states = (*states[:2], np.ascontiguousarray(states[2] + driven), *states[3:])
         results = tuple(np.empty((count, *model._shapes[shape])) for shape in self.results)
-        arrays, batch = (*states, *results), calls.kernels[f"{self.name}_batch", None] if self.stacked else None
+        arrays = *states, *results
         try:
-            status = calls.run_stacked(
-                batch, lambda rows: tuple([part[rows] for part in arrays]), stack, self.closing, single=kernel
-            )
-            if status == DONE:
+            if calls.run_stacked(kernel, lambda rows: tuple([part[rows] for part in arrays]), stack, self.closing) == DONE:
                 return self._less_inputs(results, driven, kernel.imposed, stack.states)
         except TypeError:
             pass
@@ -245,7 +247,8 @@ def of_state(*sizes: str | int, still: int = 0) -> Callable[[Function], Function
             if named or len(state) != len(names):
                 state = bound(function, signature, (model, *state), named).args[1:]
             one = functools.partial(function, model)
-            return with_care(model.mechanism, kernel, one, state, model._shapes[sizes], model._stills[still])
+            of_stacks = None if kernel is None else model._calls.stacked[name]
+            return with_care(model.mechanism, kernel, of_stacks, one, state, model._shapes[sizes], model._stills[still])
 
         return cast(Function, call)
 
@@ -305,6 +308,7 @@ def in_order(names: tuple[str, ...], named: dict[str, Any]) -> tuple[Any, ...]:
 def with_care(
     mechanism: Any,
     kernel: Any,
+    of_stacks: Any,
     one: Callable[..., Array],
     state: tuple[Any, ...],
     shape: tuple[int, ...],
@@ -313,16 +317,22 @@ def with_care(
     """Check a state (q; q and v; q, v and a) and return a function's result there; stacked if the state is.
 
     Raises `ModelError` for unusable states, for complex ones if there is a kernel, and for all that the function refuses.
-    `kernel`: takes a state, `still` and an array for the result, and returns a status. `one`: the function of one state, used
+    `kernel`: takes a state, `still` and an array for the result, and returns a status; `of_stacks`: the same for stacked
+    states, or None. `one`: the function of one state, used
     where there is no kernel. `shape`: of the function's result.
     """
-    if kernel is not None and (ready := as_arrays(*state)):
-        result = np.empty(shape)
-        try:
+    ready = as_arrays(*state) or state
+    try:
+        if of_stacks is not None and all(map(are_ready_rows, ready)):
+            result = np.empty((len(ready[0]), *shape))
+            if of_stacks(*ready, *(np.zeros((len(result), *each.shape)) for each in still), result) == DONE:
+                return result
+        elif kernel is not None and ready is not state:
+            result = np.empty(shape)
             if kernel(*ready, *still, result) == DONE:
                 return result
-        except TypeError:
-            pass
+    except TypeError:
+        pass
     states = read_states(mechanism, dict(zip(_NAMES, state, strict=False)), stacked=True, unit=kernel is None)
     check_stacks(dict(zip(_NAMES, states, strict=False)))
     if kernel is None:
@@ -330,12 +340,11 @@ def with_care(
             return one(*states)
         return np.array([one(*row) for row in zip(*states, strict=True)]).reshape(len(states[0]), *shape)
     mechanism.engine.raise_pending()
-    rows = [np.ascontiguousarray(np.atleast_2d(real_only(x, name)), float) for x, name in zip(states, _NAMES, strict=False)]
-    stack = np.empty((len(rows[0]), *shape))
-
-    def run(part: slice) -> int:
-        each = zip(*(x[part] for x in rows), stack[part], strict=True)
-        return next((status for *at, result in each if (status := kernel(*at, *still, result)) != DONE), DONE)
-
-    mechanism.engine.raise_for(in_parts(mechanism.engine.calls.threads, len(stack), run, BY_PYTHON))
-    return stack if states[0].ndim == 2 else stack[0]
+    states = [np.ascontiguousarray(real_only(x, name), float) for x, name in zip(states, _NAMES, strict=False)]
+    stack = np.empty((*states[0].shape[:-1], *shape))
+    if of_stacks is not None and states[0].ndim == 2:
+        mechanism.engine.raise_for(of_stacks(*states, *(np.zeros((len(stack), *each.shape)) for each in still), stack))
+        return stack
+    for row in np.ndindex(states[0].shape[:-1]):
+        mechanism.engine.raise_for(kernel(*(x[row] for x in states), *still, stack[row]))
+    return stack

@@ -43,20 +43,11 @@ def _mass_inertial_inverse(mechanism: Mechanism, q: Array, v: Array, a: Array, *
     return inertial_efforts(mechanism, q, v, a), mechanism.engine.dynamics.mass_matrix(q)
 
 
-_FORWARD = LoadedCall("forward", ("q", "v", "tau"), ("nv",), computed=_forward, stacked=True)
-_INVERSE = LoadedCall("inverse", ("q", "v", "a"), ("nv",), computed=_inverse, chosen="actuated", inputs="leave", stacked=True)
-_HYBRID = LoadedCall(
-    "hybrid", ("q", "v", "tau", "a"), ("nv",), ("nv",), computed=_hybrid, chosen="prescribed", inputs="both", stacked=True
-)
+_FORWARD = LoadedCall("forward", ("q", "v", "tau"), ("nv",), computed=_forward)
+_INVERSE = LoadedCall("inverse", ("q", "v", "a"), ("nv",), computed=_inverse, chosen="actuated", inputs="leave")
+_HYBRID = LoadedCall("hybrid", ("q", "v", "tau", "a"), ("nv",), ("nv",), computed=_hybrid, chosen="prescribed", inputs="both")
 _MASS_INVERSE = LoadedCall(
-    "mass_inverse",
-    ("q", "v", "a"),
-    ("nv",),
-    ("nv", "nv"),
-    computed=_mass_inverse,
-    chosen="actuated",
-    inputs="leave",
-    stacked=True,
+    "mass_inverse", ("q", "v", "a"), ("nv",), ("nv", "nv"), computed=_mass_inverse, chosen="actuated", inputs="leave"
 )
 _MASS_INERTIAL_INVERSE = LoadedCall(
     "mass_inertial_inverse_dynamics", ("q", "v", "a"), ("nv",), ("nv", "nv"), computed=_mass_inertial_inverse

@@ -159,7 +159,7 @@ def jacobian(model: Resolved, port: str, q: Any, frame: str = "port") -> Array:
         jacobian = mechanism.engine.observations.jacobian(port, q)
         return jacobian if name == "jacobian" else np.kron(np.eye(2), pose(model, port, q)[0]) @ jacobian
 
-    return with_care(mechanism, kernel, one, (q,), (6, model.nv))
+    return with_care(mechanism, kernel, None, one, (q,), (6, model.nv))
 
 
 def motion_derivatives(model: Resolved, port: str, q: Any, v: Any, a: Any, frame: str = "port") -> MotionDerivatives:
@@ -267,7 +267,7 @@ def _at_port(model: Resolved, port: str, name: str, one: Any, state: tuple[Any, 
         result: Array = one(mechanism.engine.observations.port_motion(port, q, v, a))
         return result[None]
 
-    return with_care(mechanism, kernel, at, state, (1, *shape))[..., 0, :]
+    return with_care(mechanism, kernel, None, at, state, (1, *shape))[..., 0, :]
 
 
 def rotate_vectors(rotation: Array, x: Array) -> Array:

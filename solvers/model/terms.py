@@ -223,7 +223,10 @@ def energy(model: Resolved, q: Any, v: Any, x: Any = None) -> Energy:
             return Energy(*energies.tolist())
     except TypeError:
         pass
-    parts = with_care(mechanism, kernel, lambda *state: np.array(mechanism.engine.observations.energy(*state)), (q, v), (3,))
+    of_stacks = None if kernel is None else model._calls.stacked["energies"]
+    parts = with_care(
+        mechanism, kernel, of_stacks, lambda *at: np.array(mechanism.engine.observations.energy(*at)), (q, v), (3,)
+    )
     return Energy(*(parts if parts.ndim == 1 else parts.T.copy()))
 
 

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from titop.solvers.native.signatures import FLAG, NOTHING, RAISED, REAL, Signature, Type
+from titop.solvers.native.identity import LANE_COUNT
+from titop.solvers.native.signatures import FLAG, IN_LANES, NOTHING, RAISED, REAL, Signature, Type, lies_in_lanes
 
 #: Offsets (bytes) in an array object, after the head that every Python object has ...
 _HEAD = object.__basicsize__
@@ -143,6 +144,80 @@ define void @NRT_MemInfo_call_dtor(ptr %head) {
 }
 """
 
+#: Bytes of a number in all lanes.
+_LANES_BYTES = 8 * LANE_COUNT
+
+
+def _lines(lines: Iterable[str]) -> str:
+    return "\n".join(f"  {line}" for line in lines)
+
+
+def _load_lane(lane: int) -> Iterator[str]:
+    """Yield the lines that copy number k of a state, or of the last one, to a lane."""
+    yield f"%state{lane} = add i64 %row, {lane}"
+    yield f"%is_state{lane} = icmp slt i64 %state{lane}, %rows"
+    yield f"%from{lane} = select i1 %is_state{lane}, i64 %state{lane}, i64 %last"
+    yield f"%begin{lane} = mul i64 %from{lane}, %count"
+    yield f"%place{lane} = add i64 %begin{lane}, %k"
+    yield f"%source{lane} = getelementptr double, ptr %data, i64 %place{lane}"
+    yield f"%number{lane} = load double, ptr %source{lane}"
+    yield f"%index{lane} = add i64 %to, {lane}"
+    yield f"%target{lane} = getelementptr double, ptr %lanes, i64 %index{lane}"
+    yield f"store double %number{lane}, ptr %target{lane}"
+
+
+#: Rows of numbers into lanes, and back: `count` numbers of each state from `row` on, of `rows` states in all.
+_LANES = f"""
+define private void @load_lanes(ptr %data, i64 %count, i64 %row, i64 %rows, ptr %lanes) {{
+  %last = sub i64 %rows, 1
+  br label %next
+next:
+  %k = phi i64 [0, %0], [%following, %load]
+  %is_left = icmp slt i64 %k, %count
+  br i1 %is_left, label %load, label %done
+load:
+  %to = mul i64 %k, {LANE_COUNT}
+{_lines(line for lane in range(LANE_COUNT) for line in _load_lane(lane))}
+  %following = add i64 %k, 1
+  br label %next
+done:
+  ret void
+}}
+
+define private void @store_lanes(ptr %data, i64 %count, i64 %row, i64 %rows, ptr %lanes) {{
+  br label %next_row
+next_row:
+  %lane = phi i64 [0, %0], [%following_lane, %stored]
+  %at = add i64 %row, %lane
+  %is_lane = icmp slt i64 %lane, {LANE_COUNT}
+  %is_row = icmp slt i64 %at, %rows
+  %is_left = and i1 %is_lane, %is_row
+  br i1 %is_left, label %start, label %done
+start:
+  %begin = mul i64 %at, %count
+  %to = getelementptr double, ptr %data, i64 %begin
+  br label %next
+next:
+  %k = phi i64 [0, %start], [%following, %store]
+  %is_number = icmp slt i64 %k, %count
+  br i1 %is_number, label %store, label %stored
+store:
+  %wide = mul i64 %k, {LANE_COUNT}
+  %place = add i64 %wide, %lane
+  %from = getelementptr double, ptr %lanes, i64 %place
+  %number = load double, ptr %from
+  %target = getelementptr double, ptr %to, i64 %k
+  store double %number, ptr %target
+  %following = add i64 %k, 1
+  br label %next
+stored:
+  %following_lane = add i64 %lane, 1
+  br label %next_row
+done:
+  ret void
+}}
+"""
+
 
 def python_function(name: str, native: str, signature: Signature) -> str:
     """Return LLVM text of a function `name` that Python can call and that runs the kernel that numba named `native`.
@@ -150,20 +225,32 @@ def python_function(name: str, native: str, signature: Signature) -> str:
     Its ``self`` is NumPy's class of arrays. It lets other threads run meanwhile. A `TypeError` says that arguments are not
     those of the kernel, a `MemoryError` that it stopped; what the conversion of a number raises goes on to the caller.
     """
+    begin, end = _python_caller(name, native, signature, _native_arguments(signature))
+    return f"""{_COMMON}{_MEMORY}{begin}
+  %thread = call ptr @PyEval_SaveThread()
+  %status = call i32 @"{native}"({", ".join(_native_arguments(signature))})
+  call void @PyEval_RestoreThread(ptr %thread)
+  %worked = icmp eq i32 %status, 0
+  br i1 %worked, label %answer, label %stopped
+{end}"""
+
+
+def _python_caller(name: str, native: str, signature: Signature, passed: list[str]) -> tuple[str, str]:
+    """Return LLVM text of what comes before and after the call of a kernel: reading Python's arguments, and answering.
+
+    What is between goes on to the labels `answer` or `stopped`. `passed` is what the kernel gets.
+    """
     given = [kind for kind in signature.arguments if kind.given]
     refusal = f"expected {name}({', '.join(map(str, given))}), arrays writeable"
     stop = f"{name}: no memory, or an index out of bounds where numba checks them"
     arguments = list(enumerate(given))
     numbers = [(k, kind) for k, kind in arguments if not kind.ndim]
     arrays = [(k, kind) for k, kind in arguments if kind.ndim]
-    places = iter(range(len(given)))
-    passed = (part for kind in signature.arguments for part in (_passed(next(places), kind) if kind.given else _nothing(kind)))
-    native_arguments = ["ptr %result", "ptr %fault", *passed]
-    return f"""{_COMMON}{_MEMORY}
+    begin = f"""
 {_string("refusal", refusal)}
 {_string("stop", stop)}
 {_string("none", "")}
-declare i32 @"{native}"({", ".join(part.split()[0] for part in native_arguments)})
+declare i32 @"{native}"({", ".join(part.split()[0] for part in passed)})
 
 define ptr @{name}(ptr %ndarray, ptr %arguments, i64 %count) {{
   %result = alloca {_LLVM[signature.result.dtype]}
@@ -177,13 +264,8 @@ convert:
 look:
 {_lines(_look(arrays))}
 read:
-{_lines(line for k, kind in arrays for line in _read(k, kind))}
-  %thread = call ptr @PyEval_SaveThread()
-  %status = call i32 @"{native}"({", ".join(native_arguments)})
-  call void @PyEval_RestoreThread(ptr %thread)
-  %worked = icmp eq i32 %status, 0
-  br i1 %worked, label %answer, label %stopped
-answer:
+{_lines(line for k, kind in arrays for line in _read(k, kind))}"""
+    end = f"""answer:
 {_lines(_answer(signature.result))}
 refuse:
   call void @PyErr_SetString(ptr @titop_TypeError, ptr @refusal)
@@ -195,6 +277,20 @@ give_up:
   ret ptr null
 }}
 """
+    return begin, end
+
+
+def _native_arguments(signature: Signature, in_lanes: bool = False) -> list[str]:
+    """Return what numba's convention passes to a kernel."""
+    places, passed = iter(range(len(signature.arguments))), ["ptr %result", "ptr %fault"]
+    for kind in signature.arguments:
+        if not kind.given:
+            passed += _nothing(kind)
+        elif in_lanes and lies_in_lanes(kind, IN_LANES):
+            passed += _passed_lanes(next(places), kind)
+        else:
+            passed += _passed(next(places), kind)
+    return passed
 
 
 def stage_function(name: str, native: str, signature: Signature, memory: str = _MEMORY) -> str:
@@ -219,6 +315,101 @@ stopped:
   ret i64 {RAISED}
 }}
 """
+
+
+def stacked_function(name: str, native: str, signature: Signature) -> str:
+    """Return LLVM text of a function `name` that Python can call with stacked states, and that computes with several at once.
+
+    It runs the kernel that numba named `native`, for which what is ``stacked`` lies in lanes (see `lanes`); Python passes
+    arrays with one axis more, the first. It answers with the first status that is not zero. Where fewer states are left than
+    there are lanes, the last one fills the rest.
+    """
+    given = [kind for kind in signature.arguments if kind.given]
+    each = [(k, kind) for k, kind in enumerate(given) if lies_in_lanes(kind, IN_LANES)]
+    first, last = each[0][0], each[-1][0]
+    arguments = (kind._replace(ndim=kind.ndim + 1) if lies_in_lanes(kind, IN_LANES) else kind for kind in signature.arguments)
+    begin, end = _python_caller(name, native, Signature(tuple(arguments), signature.result), _native_arguments(signature, True))
+    return f"""{_COMMON}{_MEMORY}{_LANES}{begin}
+  %rows = add i64 %extent{first}.0, 0
+{_lines(_compare_rows(each))}
+compared:
+{_lines(_sizes_in_lanes(each))}
+  %whole = add i64 %bytes{last}, {_LANES_BYTES}
+  %room = call ptr @PyMem_RawMalloc(i64 %whole)
+  %thread = call ptr @PyEval_SaveThread()
+  %is_full = icmp eq ptr %room, null
+  br i1 %is_full, label %finish, label %prepare
+prepare:
+  %unaligned = ptrtoint ptr %room to i64
+  %beyond = add i64 %unaligned, {_LANES_BYTES - 1}
+  %aligned = and i64 %beyond, -{_LANES_BYTES}
+{_lines(line for k, _ in each for line in _place_in_lanes(k))}
+  store i64 0, ptr %result
+  br label %next
+next:
+  %row = phi i64 [0, %prepare], [%following, %store]
+  %is_there = icmp slt i64 %row, %rows
+  br i1 %is_there, label %compute, label %finish
+compute:
+{_lines(_transposition("load_lanes", k) for k, kind in each if kind.stacked != "written")}
+  %status = call i32 @"{native}"({", ".join(_native_arguments(signature, True))})
+  %worked = icmp eq i32 %status, 0
+  br i1 %worked, label %look_at_status, label %finish
+look_at_status:
+  %told = load i64, ptr %result
+  %is_well = icmp eq i64 %told, 0
+  br i1 %is_well, label %store, label %finish
+store:
+{_lines(_transposition("store_lanes", k) for k, kind in each if kind.stacked != "read")}
+  %following = add i64 %row, {LANE_COUNT}
+  br label %next
+finish:
+  %answers = phi i1 [false, %compared], [true, %next], [false, %compute], [true, %look_at_status]
+  call void @PyMem_RawFree(ptr %room)
+  call void @PyEval_RestoreThread(ptr %thread)
+  br i1 %answers, label %answer, label %stopped
+{end}"""
+
+
+def _compare_rows(each: list[tuple[int, Type]]) -> Iterator[str]:
+    """Yield the lines that find whether all stacks have as many rows."""
+    alike = "true"
+    for k, _ in each:
+        yield f"%is_alike{k} = icmp eq i64 %extent{k}.0, %rows"
+        yield f"%alike{k} = and i1 {alike}, %is_alike{k}"
+        alike = f"%alike{k}"
+    yield f"br i1 {alike}, label %compared, label %refuse"
+
+
+def _sizes_in_lanes(each: list[tuple[int, Type]]) -> Iterator[str]:
+    """Yield the lines that count the numbers of stacked arguments for a state, and the bytes of the lanes up to each."""
+    before = "0"
+    for k, kind in each:
+        yield f"%count{k}.{kind.ndim + 1} = add i64 1, 0"
+        for axis in reversed(range(1, kind.ndim + 1)):
+            yield f"%count{k}.{axis} = mul i64 %count{k}.{axis + 1}, %extent{k}.{axis}"
+        for axis in range(1, kind.ndim + 1):
+            yield f"%wide{k}.{axis} = mul i64 %count{k}.{axis + 1}, {_LANES_BYTES}"
+        yield f"%size{k} = mul i64 %count{k}.1, {_LANES_BYTES}"
+        yield f"%before{k} = add i64 {before}, 0"
+        yield f"%bytes{k} = add i64 %before{k}, %size{k}"
+        before = f"%bytes{k}"
+
+
+def _place_in_lanes(k: int) -> Iterator[str]:
+    yield f"%begin{k} = add i64 %aligned, %before{k}"
+    yield f"%lanes{k} = inttoptr i64 %begin{k} to ptr"
+
+
+def _transposition(function: str, k: int) -> str:
+    return f"call void @{function}(ptr %data{k}, i64 %count{k}.1, i64 %row, i64 %rows, ptr %lanes{k})"
+
+
+def _passed_lanes(k: int, kind: Type) -> Iterator[str]:
+    """Yield what numba's convention passes for the stacked argument `k`, whose numbers lie in lanes."""
+    yield from ("ptr null", "ptr null", f"i64 %count{k}.1", f"i64 {_LANES_BYTES}", f"ptr %lanes{k}")
+    yield from (f"i64 %extent{k}.{axis}" for axis in range(1, kind.ndim + 1))
+    yield from (f"i64 %wide{k}.{axis}" for axis in range(1, kind.ndim + 1))
 
 
 def part_memory() -> str:
@@ -287,10 +478,6 @@ def _answer(result: Type) -> Iterator[str]:
         yield "%number = load i64, ptr %result"
         yield "%object = call ptr @PyLong_FromLongLong(i64 %number)"
     yield "ret ptr %object"
-
-
-def _lines(lines: Iterable[str]) -> str:
-    return "\n".join(f"  {line}" for line in lines)
 
 
 def _string(name: str, text: str) -> str:

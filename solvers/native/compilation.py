@@ -14,6 +14,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 from numba.extending import typeof_impl
 
+from titop.blocks.basics.choices import everywhere, rounded, select
 from titop.solvers.native import (
     compilation,  # noqa: F401 - what kernels may call: plain functions of blocks
     object_code,
@@ -26,16 +27,21 @@ from titop.solvers.native.calling import (
     python_function,
     stage_function,
 )
+from titop.solvers.native.intrinsics import type_of
+from titop.solvers.native.lanes import LANES, LANES_ADDRESS
 from titop.solvers.native.object_code import LOADED, NUMBA, Codes, ObjectCode
 from titop.solvers.native.parts import PartCompiler, SharedPart, SharedPartCompiler, known_operators, linked
 from titop.solvers.native.sharing import door
-from titop.solvers.native.signatures import Signature
+from titop.solvers.native.signatures import SINGLE, Signature, Type, lies_in_lanes
 
 #: From the names of a function and of its compiled form, and its signature, to LLVM text of what calls it.
 Caller = Callable[[str, str, Signature], str]
 
 #: Packages whose functions numba has forms of its own for.
 _KNOWN_TO_NUMBA = {"numpy", "math", "cmath"}
+
+#: Functions that kernels have in a form for lanes, too (see `lanes`).
+_CHOICES = everywhere, rounded, select
 
 #: Whose plain functions kernels may call.
 _BLOCKS = "titop.blocks."
@@ -76,6 +82,8 @@ def shared(function: Callable[..., Any]) -> Any:
 @typeof_impl.register(FunctionType)
 def _of_blocks(function: Callable[..., Any], context: Any) -> Any:
     """Let kernels call plain functions of titop's blocks, such as laws that both engines run: they become part of them."""
+    if function in _CHOICES:
+        return type_of(function.__name__)
     return _inlined_once(function)._numba_type_ if function.__module__.startswith(_BLOCKS) else None
 
 
@@ -117,17 +125,19 @@ def machine_code(
     caller: Caller = python_function,
     whole: bool = False,
     loaded: Container[str] = LOADED,
+    form: str = SINGLE,
 ) -> Codes:
     """Return object code with a function `name` that can be called as the text of a `caller`, a function of `calling`, says.
 
-    If it is to be `whole`, shared parts are in it; else those that are not `loaded` come with it, compiled unless they are
-    kept. It needs only Python and the C library. Stages may need more, which numba has: then they are whole.
+    The `form` says what lies in lanes. If it is to be `whole`, shared parts are in it; else those that are not `loaded` come
+    with it, compiled unless they are kept. It needs only Python and the C library. Stages may need more, which numba has: then
+    they are whole.
     """
     dispatcher = njit(**_PART)(function)
     if not hasattr(dispatcher, "compile"):
         raise RuntimeError("NUMBA_DISABLE_JIT is set; unset it, or use resolve(engine='reference')")
     with global_compiler_lock, known_operators():
-        dispatcher.compile(str(signature))
+        dispatcher.compile(_numba_signature(signature, form))
     (compiled,) = dispatcher.overloads.values()
     part, native = compiled.library, compiled.fndesc.llvm_func_name
     module, shared = linked(part, name, caller(name, native, signature), whole)
@@ -146,6 +156,18 @@ def machine_code(
             codes[part.symbol] = _emitted(part.symbol, module, more)
             shared += more
     return codes
+
+
+def _numba_signature(signature: Signature, form: str) -> Any:
+    """Return a signature in numba's types."""
+
+    def numba_type(kind: Type) -> Any:
+        dtype = getattr(types, kind.dtype)
+        if lies_in_lanes(kind, form):
+            dtype = LANES if dtype == types.float64 else LANES_ADDRESS
+        return types.Array(dtype, kind.ndim, "C") if kind.ndim else dtype
+
+    return numba_type(signature.result)(*map(numba_type, signature.arguments))
 
 
 def _emitted(name: str, module: llvm.ModuleRef, shared: list[SharedPart]) -> ObjectCode:

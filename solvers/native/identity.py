@@ -21,7 +21,7 @@ _SETTINGS = ("BOUNDSCHECK", "CPU_FEATURES", "CPU_NAME", "DEBUGINFO", "ENABLE_AVX
 _BLOCKS = Path(__file__).parents[2] / "blocks"
 #: Where the kernels stand, what compiles and calls them, and what they call and hold of blocks.
 _FOLDERS = (Path(__file__).parents[1] / "kernels", Path(__file__).parent, _BLOCKS / "laws")
-_FILES = tuple(_BLOCKS / "basics" / name for name in ("tolerances.py", "spatial.py"))
+_FILES = tuple(_BLOCKS / "basics" / name for name in ("choices.py", "tolerances.py", "spatial.py"))
 
 _ARCHITECTURE = platform.machine()
 
@@ -86,5 +86,17 @@ def processor() -> tuple[str, str]:
     return name or llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten() if features is None else features
 
 
+def _lane_count() -> int:
+    """Return how many numbers a register of the processor that is compiled for holds."""
+    name, features = processor()
+    if "+avx512f" in features:
+        return 8
+    return 4 if "+avx2" in features or name == _WHEELS_FOR.get(_ARCHITECTURE, ("",))[0] else 2
+
+
 def _hash(things: Any) -> str:
     return hashlib.sha256(repr(things).encode()).hexdigest()[:16]
+
+
+#: How many states kernels compute with at once: see `lanes`.
+LANE_COUNT = _lane_count()

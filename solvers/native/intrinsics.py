@@ -15,7 +15,9 @@ from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.extending import intrinsic
 
-from titop.solvers.native.signatures import ANSWERED, IN_PYTHON, LOST, RAISED
+from titop.solvers.native import lanes
+from titop.solvers.native.lanes import LANES, LANES_ADDRESS
+from titop.solvers.native.signatures import ANSWERED, IN_LANES, IN_PYTHON, LOST, OF_MEMBERS, RAISED, SINGLE, Type
 
 _WORD, _STATUS = ir.IntType(64), ir.IntType(32)
 
@@ -28,44 +30,48 @@ def address_of(typing_context: Any, array: Any, k: Any) -> Any:
         lying = context.make_array(signature.args[0])(context, builder, arguments[0])
         return builder.ptrtoint(builder.gep(lying.data, [arguments[1]]), _WORD)
 
-    return types.int64(array, types.int64), generate
+    return (LANES_ADDRESS if array.dtype == LANES else types.int64)(array, types.int64), generate
 
 
 @intrinsic
 def vector_at(typing_context: Any, address: Any, count: Any) -> Any:
-    """Return the array (count) of floats at an address; who calls answers for its lying there long enough."""
-    kind = types.Array(types.float64, 1, "C")
+    """Return the array (count) of floats, or lanes, at an address; who calls answers for its lying there long enough."""
+    kind = types.Array(_lying_at(address), 1, "C")
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _array_at(context, builder, kind, arguments[0], [arguments[1]])
 
-    return kind(types.int64, types.int64), generate
+    return kind(address, types.int64), generate
 
 
 @intrinsic
 def row_at(typing_context: Any, address: Any, count: Any) -> Any:
-    """Return the array (1, count) of floats at an address; who calls answers for its lying there long enough."""
-    kind = types.Array(types.float64, 2, "C")
+    """Return the array (1, count) of floats, or lanes, at an address; who calls answers for its lying there long enough."""
+    kind = types.Array(_lying_at(address), 2, "C")
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _array_at(context, builder, kind, arguments[0], [ir.Constant(_WORD, 1), arguments[1]])
 
-    return kind(types.int64, types.int64), generate
+    return kind(address, types.int64), generate
 
 
 @intrinsic
 def floats_at(typing_context: Any, address: Any, rows: Any, columns: Any) -> Any:
-    """Return the array (rows, columns) of floats at an address; who calls answers for its lying there long enough."""
-    return _table_at(types.float64)
+    """Return the array (rows, columns) of floats, or lanes, at an address; who calls answers for its lying there."""
+    return _table_at(_lying_at(address), address)
 
 
 @intrinsic
 def ints_at(typing_context: Any, address: Any, rows: Any, columns: Any) -> Any:
     """Return the array (rows, columns) of integers at an address; who calls answers for its lying there long enough."""
-    return _table_at(types.int64)
+    return _table_at(types.int64, types.int64)
 
 
-def _table_at(dtype: Any) -> Any:
+def _lying_at(address: Any) -> Any:
+    return LANES if address == LANES_ADDRESS else types.float64
+
+
+def _table_at(dtype: Any, address: Any) -> Any:
     kind = types.Array(dtype, 2, "C")
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -74,11 +80,12 @@ def _table_at(dtype: Any) -> Any:
         )
         return _array_at(context, builder, kind, arguments[0], [rows, columns])
 
-    return kind(types.int64, types.int64, types.int64), generate
+    return kind(address, types.int64, types.int64), generate
 
 
 def _array_at(context: Any, builder: Any, kind: Any, address: Any, shape: list[Any]) -> Any:
-    array, size = context.make_array(kind)(context, builder), ir.Constant(_WORD, 8)
+    size = ir.Constant(_WORD, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+    array = context.make_array(kind)(context, builder)
     strides = [builder.mul(shape[1], size), size] if len(shape) == 2 else [size]
     array.data, array.itemsize, array.nitems = builder.inttoptr(address, array.data.type), size, shape[-1]
     array.shape, array.strides = cgutils.pack_array(builder, shape), cgutils.pack_array(builder, strides)
@@ -117,13 +124,22 @@ def call_at(typing_context: Any, address: Any, arguments: Any) -> Any:
     return types.int64(types.int64, arguments), generate
 
 
-def calling_through(symbol: str) -> Any:
-    """Return numba's type of a function that calls, with a tuple of integers, the function whose address a symbol holds."""
+def calling_through(symbols: dict[str, str], kinds: tuple[Type, ...]) -> Any:
+    """Return numba's type of a function that calls, with a tuple of integers, the function whose address a symbol holds.
+
+    There is a symbol for each form: by the addresses that are of numbers in lanes.
+    """
 
     @intrinsic
     def call(typing_context: Any, arguments: Any) -> Any:
+        lying = {kind.stacked for kind, given in zip(kinds, arguments, strict=True) if given == LANES_ADDRESS}
+        if "" in lying:
+            return None
+        form = OF_MEMBERS if "table" in lying else IN_LANES if lying else SINGLE
+
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            return _call(context, builder, builder.load(_global(builder, symbol)), signature.args[0], values[0])
+            called = builder.load(_global(builder, symbols[form]))
+            return _call(context, builder, called, signature.args[0], values[0])
 
         return types.int64(arguments), generate
 
@@ -151,8 +167,8 @@ def _global(builder: Any, symbol: str) -> Any:
 
 
 def type_of(name: str) -> Any:
-    """Return numba's type of one of these functions."""
-    return _resolved(globals()[name])
+    """Return numba's type of one of these functions, or of those of `lanes`."""
+    return _resolved(globals().get(name) or getattr(lanes, name))
 
 
 def _resolved(function: Any) -> Any:

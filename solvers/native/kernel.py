@@ -19,9 +19,9 @@ import numpy as np
 from titop.blocks.basics.garbage import collection_paused
 from titop.solvers.native import cache, calling, object_code
 from titop.solvers.native.callbacks import Callback
-from titop.solvers.native.calling import python_function, stage_function
+from titop.solvers.native.calling import python_function, stacked_function, stage_function
 from titop.solvers.native.object_code import LOADED, Codes, load, load_address, provide
-from titop.solvers.native.signatures import INTEGER, Signature, Type
+from titop.solvers.native.signatures import IN_LANES, INTEGER, OF_MEMBERS, SINGLE, Signature, Type
 
 #: A compilation longer than this (s) is announced on the terminal.
 ANNOUNCE_AFTER = 2.0
@@ -52,6 +52,8 @@ class Unit:
         Whether the cache keeps it.
     whole : bool
         Whether shared helpers become part of it: for a function that is done within a microsecond.
+    form : str
+        What lies in lanes: see `signatures`.
 
     Attributes
     ----------
@@ -60,11 +62,19 @@ class Unit:
     """
 
     def __init__(
-        self, function: Callable[..., Any], signature: Signature, caller: Any, name: str, kept: bool = True, whole: bool = False
+        self,
+        function: Callable[..., Any],
+        signature: Signature,
+        caller: Any,
+        name: str,
+        kept: bool = True,
+        whole: bool = False,
+        form: str = SINGLE,
     ) -> None:
         self.function, self.signature, self.caller = function, signature, caller
-        self.name, self.title = name, name
-        self.kept, self.whole = kept, whole
+        self.name = f"{name}_{form}" if form else name
+        self.title = self.name
+        self.kept, self.whole, self.form = kept, whole, form
         self.__doc__ = function.__doc__
 
     def codes(self) -> Codes:
@@ -91,7 +101,7 @@ class Unit:
         with collection_paused():
             from titop.solvers.native.compilation import machine_code  # loads numba
 
-            return machine_code(self.name, self.function, self.signature, self.caller, self.whole, loaded)
+            return machine_code(self.name, self.function, self.signature, self.caller, self.whole, loaded, self.form)
 
 
 class Kernel(Unit):
@@ -107,13 +117,18 @@ class Kernel(Unit):
         whose first calls take less than its compilation.
     whole : bool
         See `Unit`.
+    form : str
+        Of another than `SINGLE` it takes stacked states (see `calling.stacked_function`).
     """
 
     _loaded: Callable[..., Any] | None = None
 
-    def __init__(self, function: Callable[..., Any], signature: Signature, patience: float = 0.0, whole: bool = False) -> None:
+    def __init__(
+        self, function: Callable[..., Any], signature: Signature, patience: float = 0.0, whole: bool = False, form: str = SINGLE
+    ) -> None:
         name = f"{function.__module__}.{function.__name__}".removeprefix(_PACKAGE).replace(".", "_")
-        super().__init__(function, signature, python_function, name, function.__module__.startswith(_PACKAGE), whole)
+        caller, kept = stacked_function if form else python_function, function.__module__.startswith(_PACKAGE)
+        super().__init__(function, signature, caller, name, kept, whole, form)
         self.title, self.patience = function.__name__, patience
 
     @property
@@ -150,13 +165,35 @@ class Kernel(Unit):
 
 
 class Stage(Unit):
-    """A function of `count` integers that kernels call by its address."""
+    """A function of integers, some of them addresses of a state's numbers (`STATE_AT`), that kernels call by its address."""
 
     _address = 0
+    #: Whether the function is written for lanes, too.
+    is_for_lanes = False
 
-    def __init__(self, name: str, function: Callable[..., Any], count: int) -> None:
-        super().__init__(function, Signature((INTEGER,) * count), stage_function, name)
-        self.count = count
+    def __init__(self, name: str, function: Callable[..., Any], arguments: tuple[Type, ...], form: str = SINGLE) -> None:
+        super().__init__(function, Signature(arguments), stage_function, name, form=form)
+        self.arguments, self._name = arguments, name
+
+    @property
+    def count(self) -> int:
+        """The number of its arguments."""
+        return len(self.arguments)
+
+    @property
+    def has_forms(self) -> bool:
+        """Whether some arguments are addresses of what may lie in lanes."""
+        return any(kind.stacked for kind in self.arguments)
+
+    @functools.cached_property
+    def in_lanes(self) -> Stage:
+        """The stage for states in lanes."""
+        return type(self)(self._name, self.function, self.arguments, IN_LANES)
+
+    @functools.cached_property
+    def of_members(self) -> Stage:
+        """The stage for members, whose tables lie in lanes as well."""
+        return type(self)(self._name, self.function, self.arguments, OF_MEMBERS)
 
     @property
     def is_loaded(self) -> bool:
@@ -164,7 +201,7 @@ class Stage(Unit):
         return bool(self._address)
 
     def __call__(self, *arguments: int) -> int:
-        return int(ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * self.count)(self.address)(*arguments))
+        return int(ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * len(arguments))(self.address)(*arguments))
 
     @property
     def address(self) -> int:
@@ -183,16 +220,19 @@ class Stage(Unit):
 
 
 class Feature(Stage):
-    """A stage that kernels call by its name, with a tuple of `count` integers; it is compiled when that happens first.
+    """A stage that kernels call by its name, with a tuple of its arguments; it is compiled when that happens first.
 
-    What only some systems have stands in features, so that the others do not wait for its compilation.
+    What only some systems have stands in features, so that the others do not wait for its compilation. Kernels in lanes call
+    other forms of the same function.
     """
 
-    def __init__(self, function: Callable[..., Any], count: int) -> None:
-        super().__init__(f"feature_{function.__name__}", function, count)
-        self._first = Callback(self._compile_and_call, count)
+    def __init__(self, name: str, function: Callable[..., Any], arguments: tuple[Type, ...], form: str = SINGLE) -> None:
+        super().__init__(name, function, arguments, form)
+        self._first = Callback(self._compile_and_call, len(arguments))
         self._called = ctypes.c_int64(self._first.address)
         provide(f"titop_{self.name}", ctypes.addressof(self._called))
+        if form == SINGLE:
+            self._forms = self.in_lanes, self.of_members
 
     def _compile_and_call(self, *arguments: int) -> int:
         self._called.value = self.address
@@ -203,12 +243,13 @@ class Feature(Stage):
         """What numba asks for where it meets the feature in a kernel."""
         from titop.solvers.native.intrinsics import calling_through
 
-        return calling_through(f"titop_{self.name}")
+        features = zip((SINGLE, IN_LANES, OF_MEMBERS), (self, *self._forms), strict=True)
+        return calling_through({form: f"titop_{feature.name}" for form, feature in features}, self.arguments)
 
 
-def feature(count: int) -> Callable[[Callable[..., int]], Any]:
-    """Return a decorator that makes a function of `count` integers, which returns a status, a `Feature`."""
-    return lambda function: Feature(function, count)
+def feature(*arguments: Type) -> Callable[[Callable[..., int]], Any]:
+    """Return a decorator that makes a function of integers and addresses, which returns a status, a `Feature`."""
+    return lambda function: Feature(f"feature_{function.__name__}", function, arguments)
 
 
 def entry(*arguments: Type, result: Type = INTEGER, patience: float = 0.0) -> Callable[[Callable[..., Any]], Kernel]:

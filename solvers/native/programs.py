@@ -19,6 +19,7 @@ from titop.solvers.native.identity import processor
 from titop.solvers.native.kernel import Stage
 from titop.solvers.native.object_code import Codes, ObjectCode, load_address
 from titop.solvers.native.optimising import simplify
+from titop.solvers.native.signatures import INTEGER
 
 #: How a program is called: with the number of points, and the addresses of what all share, what each has, the loads on each,
 #: and the results, totals first.
@@ -52,7 +53,7 @@ class ProgramCode(Stage):
     """
 
     def __init__(self, make: Callable[[], Program], identity: Callable[[], str] | None = None) -> None:
-        super().__init__("program", lambda *_: 0, len(ARGUMENTS))
+        super().__init__("program", lambda *_: 0, (INTEGER,) * len(ARGUMENTS))
         self._make, self._identity = make, identity or (lambda: _digest(make()))
 
     def _compile(self, loaded: Container[str] = ()) -> Codes:

@@ -6,11 +6,16 @@ from typing import NamedTuple
 
 
 class Type(NamedTuple):
-    """A number, or with `ndim` a C-contiguous array of numbers; one that is not `given` the kernel gets without numbers."""
+    """A number, or with `ndim` a C-contiguous array of numbers; one that is not `given` the kernel gets without numbers.
+
+    What is `stacked`, ``"read"``, ``"written"`` or ``"changed"``, is each state's own: with several at once it lies in lanes
+    (see `lanes`).
+    """
 
     dtype: str
     ndim: int = 0
     given: bool = True
+    stacked: str = ""
 
     def __str__(self) -> str:
         """The type in numba's notation."""
@@ -22,6 +27,16 @@ INTS, FLOATS = Type("int64", 2), Type("float64", 2)
 VECTOR, MASK, CUBE = Type("float64", 1), Type("boolean", 1), Type("float64", 3)
 NOTHING = Type("void")
 
+#: A vector of a state, and the address of such numbers; and vector, matrix and matrices that a kernel writes for it.
+STATE, STATE_AT = Type("float64", 1, stacked="read"), Type("int64", stacked="read")
+#: A table of a system's numbers, and the address of such numbers: in lanes where several systems are computed at once.
+TABLE, TABLE_AT = Type("float64", 2, stacked="table"), Type("int64", stacked="table")
+CHANGED = Type("float64", 1, stacked="changed")
+RESULT, RESULT_ROWS, RESULT_CUBE = (Type("float64", ndim, stacked="written") for ndim in (1, 2, 3))
+
+#: The forms of a function: of one state; in lanes, of several states; and of several members, whose tables lie in lanes, too.
+SINGLE, IN_LANES, OF_MEMBERS = "", "in_lanes", "of_members"
+
 #: What a function called by its address returns where an exception keeps it from answering.
 RAISED = -6
 
@@ -31,6 +46,11 @@ IN_PYTHON = 1
 ANSWERED = 1 << 40
 #: The name by which machine code finds where to count lost answers.
 LOST = "titop_lost"
+
+
+def lies_in_lanes(kind: Type, form: str) -> bool:
+    """Tell whether an argument lies in lanes in a form of a function."""
+    return form != SINGLE and bool(kind.stacked) and (form == OF_MEMBERS or kind.stacked != "table")
 
 
 class Signature(NamedTuple):

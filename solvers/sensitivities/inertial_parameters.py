@@ -15,7 +15,6 @@ from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import all_finite, as_arrays
 from titop.solvers.arguments.rowwise import read_states
 from titop.solvers.mechanism.kernel_calls import DONE
-from titop.solvers.support.threads import call_in_parts
 
 #: Number of lists of parameter names that are cached.
 _MOST_ROWS = 32
@@ -59,17 +58,16 @@ class InertialParameters:
 
 def regressor_of(mechanism: Any, bodies: tuple[str, ...], q: Any, v: Any, a: Any) -> Array:
     """Return the columns (nv, 10 per body) of the regressor for some bodies; stacked for stacked states."""
-    if type(q) is type(v) is type(a) is np.ndarray and q.ndim:
-        state = (q[None], v[None], a[None]) if q.ndim == 1 else (q, v, a)
-        rows = np.empty((len(state[0]), len(NAMES) * len(bodies), mechanism.nv))
+    if type(q) is type(v) is type(a) is np.ndarray and (q.ndim == 1 or q.shape[:1] == v.shape[:1] == a.shape[:1] != ()):
+        rows = np.empty((*q.shape[:-1], len(NAMES) * len(bodies), mechanism.nv))
         try:
             calls = mechanism.engine.calls
-            kernel, threads = calls.regressors[bodies], 1 if q.ndim == 1 else calls.threads
-            done = (kernel(*state, rows) if threads == 1 else call_in_parts(threads, kernel, *state, rows)) == DONE
+            kernel = calls.regressors[bodies]
             # kernels ignore coordinates that move no rigid body
-            if q.ndim == 1 and done and isfinite(q.dot(q) + v.dot(v) + a.dot(a)):
-                return rows[0].T
-            if q.ndim == 2 and done and all(map(all_finite, state)):
+            if q.ndim == 1:
+                if kernel.call(q, v, a, rows) == DONE and isfinite(q.dot(q) + v.dot(v) + a.dot(a)):
+                    return rows.T
+            elif kernel.in_parts(calls.threads, q, v, a, rows) == DONE and all(map(all_finite, (q, v, a))):
                 return rows.swapaxes(1, 2)
         except TypeError:
             pass

@@ -18,7 +18,7 @@ from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.inputs import Inputs, WrenchPlace
 from titop.solvers.mechanism.kernel_calls import DONE, real_only
-from titop.solvers.support.threads import BY_PYTHON, in_parts
+from titop.solvers.support.threads import BY_PYTHON, call_in_parts, in_parts
 
 #: A copy of the tables, kernels bound to it, and functions that write wrenches on ports, and inputs, into it.
 _TablesCopy = tuple[tuple[Array, ...], dict[Any, Any], list[Any], Any]
@@ -44,6 +44,8 @@ class Bound:
         The coordinates whose motion is imposed.
     is_kept : bool
         Whether it is worth keeping for further calls.
+    of_stacks : callable, optional
+        Returns the function for stacked states, and what makes its tables from these.
     """
 
     def __init__(
@@ -55,15 +57,40 @@ class Bound:
         shares: bool = False,
         imposed: Array | None = None,
         is_kept: bool = True,
+        of_stacks: Callable[[], tuple[Callable[..., int], Any]] | None = None,
     ) -> None:
         self._parts, self._tables, self.shares, self.imposed = (function, before, behind), tables, shares, imposed
-        self.is_kept = is_kept
+        self.is_kept, self._of_stacks = is_kept, of_stacks
         self.call = partial(function, *before, *tables, *behind)
 
     @classmethod
-    def of(cls, system: PackedSystem, pair: Pair, *before: Any, behind: tuple[Any, ...] = (), shares: bool = False) -> Bound:
-        """Return the function of a pair for a system, on its tables."""
-        return cls(system.kernel(pair).compiled, before, system.arrays, behind, shares)
+    def of(cls, system: PackedSystem, pair: Pair, *before: Any, tables: tuple[Array, ...] | None = None, **more: Any) -> Bound:
+        """Return the function of a pair for a system, on its tables or others; `more` as the class takes it."""
+        of_stacks = partial(system.kernel_in_lanes, pair) if system.has_lanes(pair) else None
+        return cls(
+            system.kernel(pair).compiled, before, system.arrays if tables is None else tables, of_stacks=of_stacks, **more
+        )
+
+    @cached_property
+    def stacked(self) -> Bound | None:
+        """The function for stacked states, if there is one; where it gives a status, single calls say which state has it."""
+        if self._of_stacks is None:
+            return None
+        function, in_lanes = self._of_stacks()
+        return _InLanes(function, self._parts[1], self._tables, self._parts[2], in_lanes)
+
+    def at_stack(self, *arrays: Array) -> int:
+        """Call the function at stacked states, with a row of every array for each; return the first status that is not `DONE`.
+
+        Raises `TypeError` as the function does.
+        """
+        if self.stacked is not None and self.stacked.call(*arrays) == DONE:
+            return DONE
+        return next((status for row in zip(*arrays, strict=True) if (status := self.call(*row)) != DONE), DONE)
+
+    def in_parts(self, threads: int | None, *arrays: Array) -> int:
+        """Call the function as `at_stack` does, split among threads."""
+        return call_in_parts(threads, self.at_stack, *arrays, least=BY_PYTHON if self.stacked is None else 0.0)
 
     def on(self, tables: tuple[Array, ...]) -> Callable[..., int]:
         """Return the function on other tables."""
@@ -73,7 +100,18 @@ class Bound:
     def beside(self, driven: Array) -> Bound:
         """Return the function for the efforts that are needed in addition to `driven` ones (nv)."""
         function, before, behind = self._parts
-        return Bound(function, (*before[:-1], driven), self._tables, behind, is_kept=False)
+        return Bound(function, (*before[:-1], driven), self._tables, behind, is_kept=False, of_stacks=self._of_stacks)
+
+
+class _InLanes(Bound):
+    """A compiled function of stacked states, on tables that are made of those of single ones."""
+
+    def __init__(self, function: Any, before: Any, tables: tuple[Array, ...], behind: Any, in_lanes: Any) -> None:
+        super().__init__(function, before, in_lanes(tables), behind)
+        self._in_lanes = in_lanes
+
+    def on(self, tables: tuple[Array, ...]) -> Callable[..., int]:
+        return super().on(self._in_lanes(tables))
 
 
 class Acting:
@@ -247,48 +285,36 @@ class ActedOn:
         return acting, inputs.efforts(u, q)
 
     def run_stacked(
-        self,
-        bound: Bound | None,
-        at: Callable[[Any], tuple[Any, ...]],
-        stack: Stack,
-        closing: bool = False,
-        single: Bound | None = None,
+        self, bound: Bound, at: Callable[[Any], tuple[Any, ...]], stack: Stack, closing: bool = False, whole: bool = False
     ) -> int:
         """Call a kernel at stacked states: at once where the same acts on ports all the time, or row by row; return its status.
 
-        Raises `TypeError` if loads have to be checked in detail. `bound`: for stacked states. `at`: from an index of rows, or
-        of one row, to the kernel's arguments behind its tables. `closing`: whether the tables have space for closures.
-        `single`: the same for single states, which serves row by row.
+        Raises `TypeError` if loads have to be checked in detail. `bound`: for single states, or, `whole`, for stacked ones.
+        `at`: from an index of rows, or of one row, to the kernel's arguments behind its tables. `closing`: whether the tables
+        have space for closures.
         """
-        count = len(stack.states[0])
-        each = range(count)
+        count, of_stack = len(stack.states[0]), bound if whole else bound.stacked
+        least = BY_PYTHON if of_stack is None else 0.0
         if stack.wrenches is None and stack.u is None:
-            if bound is not None:
-                return in_parts(self.threads, count, lambda rows: bound.call(*at(rows)))
-
-            def run_single(rows: slice) -> int:
-                assert single is not None
-                return next((status for row in each[rows] if (status := single.call(*at(row))) != DONE), DONE)
-
-            return in_parts(self.threads, count, run_single, BY_PYTHON)
+            call = bound.call if whole else bound.at_stack
+            return in_parts(self.threads, count, lambda rows: call(*at(rows)), least)
         loads = [_loads_of(wrench) for wrench in (stack.wrenches or {}).values()]
         u = None if stack.u is None else self._read(stack.u)
         if not self._inputs.drives_ports:
             u = None
         acting = self._acting[tuple(stack.wrenches or ()), u is not None, closing]
         turning = any(axes_of(each) == 2 for each in (*loads, u))
-        if bound is not None and not turning:
-            return in_parts(self.threads, count, lambda rows: self.run(bound, stack.wrenches, u, at(rows), closing))
+        if of_stack is not None and not turning:
+            status = in_parts(self.threads, count, lambda rows: self.run(of_stack, stack.wrenches, u, at(rows), closing))
+            if status == DONE:
+                return DONE
 
-        def run_turning(rows: slice) -> int:
-            own = [part[rows] if part.ndim == 2 else part for part in loads]
-            own_u = u[rows] if u is not None and u.ndim == 2 else u
-            if single is not None:
-                return acting.run_rows(single, own, own_u, map(at, each[rows]))
-            assert bound is not None
-            return acting.run_rows(bound, own, own_u, (at(slice(row, row + 1)) for row in each[rows]))
+        def run(rows: slice) -> int:
+            own, own_u = ([part[rows] if axes_of(part) == 2 else part for part in parts] for parts in (loads, [u]))
+            each = (at(_row(row, whole)) for row in range(rows.start, rows.stop))
+            return acting.run_rows(bound, own, own_u[0], each)
 
-        return in_parts(self.threads, count, run_turning, BY_PYTHON)
+        return in_parts(self.threads, count, run, BY_PYTHON)
 
     def driven(self, stack: Stack) -> Any:
         """Return the efforts of inputs on coordinates at stacked states: one row for each (n, nv), or one for all (nv)."""
@@ -302,6 +328,11 @@ class ActedOn:
         Raises `ModelError` for unusable and complex ones.
         """
         return real_only(u if type(u) is np.ndarray and u.ndim == 2 else np.asarray(self._inputs.whole(u)), "u")
+
+
+def _row(row: int, whole: bool) -> Any:
+    """Return the index of a row, or, `whole`, of the stack of it alone."""
+    return slice(row, row + 1) if whole else row
 
 
 def _loads_of(wrenches: Any) -> Any:

@@ -28,7 +28,7 @@ def constrained_forward(system: PackedSystem) -> Bound:
 def constrained_derivatives(system: PackedSystem, tables: tuple[Array, ...]) -> Bound:
     """Return the derivatives of forward dynamics, on `tables` with space for closures."""
     before = system.constraint_tables[1], system.tables.paths, system.loops
-    return Bound(system.kernel(derivative_entries.constrained_derivatives).compiled, before, tables)
+    return Bound.of(system, derivative_entries.constrained_derivatives, *before, tables=tables)
 
 
 def least_efforts(system: PackedSystem, actuated: Array, with_mass: bool = False) -> Bound:
@@ -40,8 +40,7 @@ def least_efforts(system: PackedSystem, actuated: Array, with_mass: bool = False
 def shared_derivatives(system: PackedSystem, actuated: Array) -> Bound:
     """Return the derivatives of efforts of least norm on `actuated` coordinates."""
     before = system.tables.paths, system.loops, actuated, np.zeros(system.mechanism.nv)
-    kernel = system.kernel(derivative_entries.shared_derivatives).compiled
-    return Bound(kernel, before, system.closing(), shares=True)
+    return Bound.of(system, derivative_entries.shared_derivatives, *before, tables=system.closing(), shares=True)
 
 
 def nearest_motion(system: PackedSystem, second: bool) -> Any:
@@ -77,17 +76,16 @@ class HybridKernels:
 
     def dynamics(self, tables: tuple[Array, ...]) -> Bound:
         """Return hybrid dynamics with such tables."""
-        if self._system.mechanism.is_constrained:
-            kernel, before = hybrid_entries.constrained_hybrid, (*self._constraints, self.imposed)
-            return Bound(self._system.kernel(kernel).compiled, before, tables, imposed=self.imposed)
-        kernel = hybrid_entries.hybrid_dynamics
-        return Bound(self._system.kernel(kernel).compiled, (self.imposed,), tables, imposed=self.imposed)
+        is_constrained = self._system.mechanism.is_constrained
+        kernel = hybrid_entries.constrained_hybrid if is_constrained else hybrid_entries.hybrid_dynamics
+        before = (*self._constraints, self.imposed) if is_constrained else (self.imposed,)
+        return Bound.of(self._system, kernel, *before, tables=tables, imposed=self.imposed)
 
     def derivatives(self, tables: tuple[Array, ...]) -> Bound:
         """Return their derivatives with such tables, in which there is space for closures."""
         tree, loops = self._constraints
         before = tree, self._system.tables.paths, loops, self.imposed
-        return Bound(self._system.kernel(hybrid_entries.hybrid_derivatives).compiled, before, tables, imposed=self.imposed)
+        return Bound.of(self._system, hybrid_entries.hybrid_derivatives, *before, tables=tables, imposed=self.imposed)
 
 
 class CompiledEfforts:

@@ -14,6 +14,7 @@ from titop.solvers import kernels
 from titop.solvers.engines.compiled.law_kinds import all_interactions, all_laws
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.laws.compiled_laws import INWARD, OUTWARD
+from titop.solvers.kernels.laws.lane_by_lane import OF_BLOCKS, OF_INTERACTIONS
 from titop.solvers.native import cache, calling
 from titop.solvers.native.cache import shipping
 from titop.solvers.native.identity import wheel_obstacle, wheel_settings
@@ -40,13 +41,19 @@ def _groups() -> list[list[Unit]]:
     held = [(name, thing) for name in modules for thing in vars(import_module(name)).values()]
     pairs = [(name, pair) for name, pair in held if isinstance(pair, Pair) and pair.mixed.function.__module__ == name]
     alone = [(name, unit) for name, unit in held if isinstance(unit, Kernel) and unit.function.__module__ == name]
+    pairs += [(name, pair.stacked) for name, pair in pairs if pair.stacked is not None]
     whole = [*((name, pair.mixed) for name, pair in pairs), *alone]
     derivatives, passes = ([unit for name, unit in whole if name.endswith(_LONGEST) is is_last] for is_last in (True, False))
     laws = [stage for law in all_laws() for stage in (law.terms, law.outward, law.inward, law.slopes, law.energy) if stage]
     laws += [stage for law in all_laws() if (acts := law.surroundings) for stage in (acts.apply, acts.apply_slopes)]
     laws += [OUTWARD, INWARD]
     acting = [stage for kind in all_interactions() for stage in kind if stage]
-    features = [unit for name, unit in held if isinstance(unit, Feature) and unit.function.__module__ == name]
+    features: list[Unit] = []
+    for name, unit in held:
+        if isinstance(unit, Feature) and unit.function.__module__ == name:
+            features += [unit, unit.in_lanes] if unit.has_forms else [unit]
+    laws += [stage.in_lanes for stage in laws if stage.is_for_lanes] + [*OF_BLOCKS.values()]
+    acting += [stage.in_lanes for stage in acting if stage.is_for_lanes] + [*OF_INTERACTIONS.values()]
     return [[*passes], [pair.rigid for _, pair in pairs], [*laws], [*acting], [*features], [*derivatives]]
 
 

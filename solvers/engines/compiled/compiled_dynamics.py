@@ -10,6 +10,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.engine_interface import Constraints, EquationSeries, PortSeries, SeriesCore, finite_constraints
+from titop.solvers.engines.compiled.acted_on import Bound
 from titop.solvers.engines.compiled.bound_kernels import CONSTANT, has_series
 from titop.solvers.engines.compiled.function_kernels import CompiledCalls
 from titop.solvers.engines.compiled.packed import PackedSystem
@@ -21,7 +22,6 @@ from titop.solvers.mechanism.inputs import PortPush, Push, WrenchPlace, own_effo
 from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.prepared import PreparedDynamics
-from titop.solvers.support.threads import call_in_parts
 
 #: From this number of coordinates per effort on, one elimination for each effort is faster than factors of the mass matrix.
 _LEAST_SAVED = 8
@@ -70,8 +70,9 @@ class CompiledDynamics:
             return np.swapaxes(np.linalg.solve(matrices, np.swapaxes(efforts, 1, 2)), 1, 2)
         forces = np.ascontiguousarray(efforts.reshape(len(q) * count, self._nv))
         a, nothing = np.empty(forces.shape), np.zeros(forces.shape)
-        batch = system.bound(dynamics_entries.forward_batch)
-        system.raise_for(call_in_parts(self._calls.threads, batch, np.repeat(q, count, 0), nothing, forces, a))
+        forward = Bound.of(system, dynamics_entries.forward_dynamics)
+        stacks = np.repeat(q, count, 0), nothing, forces, a
+        system.raise_for(forward.in_parts(self._calls.threads, *stacks))
         return a.reshape(efforts.shape)
 
     def bare_inverse(self, q: Array, v: Array, a: Array) -> Array:

@@ -100,9 +100,8 @@ class KernelReading:
 
     def _on(self, tables: tuple[Array, ...]) -> Bound:
         """Return the kernel of the constraints' multipliers, on tables with space for closures."""
-        kernel = self._system.kernel(reading_entries.closed_readings).compiled
-        weights = np.ascontiguousarray(self._mechanism.scale.weights)
-        return Bound(kernel, (self._table, self._frames, self._system.loops, weights), tables)
+        before = self._table, self._frames, self._system.loops, np.ascontiguousarray(self._mechanism.scale.weights)
+        return Bound.of(self._system, reading_entries.closed_readings, *before, tables=tables)
 
     def read(
         self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None
@@ -178,7 +177,7 @@ class KernelReading:
             return *(part[rows] for part in stack.states[:3]), *closed, result[rows]
 
         try:
-            if self._acted_on.run_stacked(self._bound, at, stack, closing=self._is_closed) == DONE:
+            if self._acted_on.run_stacked(self._bound, at, stack, closing=self._is_closed, whole=True) == DONE:
                 return self._shown(result)
         except TypeError:
             pass

@@ -40,7 +40,6 @@ from titop.solvers.kernels.entries import (
     series_entries,
 )
 from titop.solvers.kernels.entries.pair import Pair
-from titop.solvers.kernels.interface import layout
 from titop.solvers.model.mechanism import Mechanism
 
 
@@ -78,6 +77,12 @@ def _is_dry(system: PackedSystem) -> bool:
     return not any(moves_fluid(general.block) for general in system.tables.general)
 
 
+def _stores_in_kernels(system: PackedSystem) -> bool:
+    """Tell whether all energy is compiled."""
+    blocks = [general.block for general in system.tables.general]
+    return not any(is_acted_on(block) or overrides_method(block, "applied_energy") for block in blocks)
+
+
 #: The kernels of functions by name. Where a row serves no closed system, `_BINDING` has what is bound in its place.
 ROWS = {
     "mass_matrix": KernelRow(dynamics_entries.whole_mass_matrix, "bare"),
@@ -88,13 +93,12 @@ ROWS = {
     "mass_inertial_inverse_dynamics": KernelRow(dynamics_entries.mass_inverse_dynamics, "inertial"),
     "momentum": KernelRow(observation_entries.momentum),
     "momentum_matrix": KernelRow(observation_entries.momentum_matrix),
+    "energies": KernelRow(observation_entries.energies, serves=_stores_in_kernels),
     "mass_center": KernelRow(observation_entries.center_of_mass, serves=_is_dry),
     "linear_matrices": KernelRow(derivative_entries.linear_matrices, behind=("tree", "paths"), serves=_is_plain_tree),
     "forward": KernelRow(dynamics_entries.forward_dynamics, serves=_is_tree),
-    "forward_batch": KernelRow(dynamics_entries.forward_batch, serves=_is_tree),
     "forward_derivatives": KernelRow(derivative_entries.forward_derivatives, behind=("tree", "paths"), serves=_is_tree),
     "inverse": KernelRow(dynamics_entries.inverse_dynamics, serves=_is_tree),
-    "inverse_batch": KernelRow(dynamics_entries.inverse_batch, serves=_is_tree),
     "inverse_derivatives": KernelRow(derivative_entries.inverse_derivatives, behind=("paths",), serves=_is_tree),
     "mass_inverse": KernelRow(dynamics_entries.mass_inverse_dynamics, serves=_is_tree),
     "tangent": KernelRow(directional_entries.forward_tangent, serves=_is_tree),
@@ -150,6 +154,11 @@ class CompiledCalls:
         Names that have to be checked in detail give a `TypeError`.
         """
         return Variants(lambda key: self._bound(*key))
+
+    @cached_property
+    def stacked(self) -> Variants:
+        """What calls the kernels of functions of a state at stacked ones, by name, or None."""
+        return Variants(lambda name: (bound := self._bound(name, None)) and partial(bound.in_parts, self.threads))
 
     def _bound(self, name: str, names: tuple[str, ...] | None) -> Bound | None:
         """Return a kernel bound to the system's tables."""
@@ -243,22 +252,13 @@ class CompiledCalls:
         return CompiledReadings(self._mechanism, self._acted_on)
 
     @cached_property
-    def energies(self) -> Callable[[Array, Array, Array], int] | None:
-        """Kinetic, gravity's and elastic energy (3, J), if all of it is compiled."""
-        blocks = [general.block for general in self._system.tables.general]
-        if any(is_acted_on(block) or overrides_method(block, "applied_energy") for block in blocks):
-            return None
-        kernel, elements = self._system.bound(observation_entries.energies), len(self._system.tables.constants)
-        return lambda q, v, result: kernel(q, v, np.empty((elements, layout.INVERSE_COLUMNS)), np.empty((elements, 12)), result)
-
-    @cached_property
     def regressors(self) -> Variants:
         """The columns of the regressor that belong to some bodies, by their names."""
         return Variants(self._regressor)
 
-    def _regressor(self, bodies: tuple[str, ...]) -> Any:
+    def _regressor(self, bodies: tuple[str, ...]) -> Bound:
         places = np.array([[self._system.tables.elements[body] for body in bodies]], dtype=np.int64)
-        return partial(self._system.bound(observation_entries.regressor), places, self._system.frames)
+        return Bound.of(self._system, observation_entries.regressor, behind=(places, self._system.frames))
 
     # -- steps between configurations ------------------------------------------------------------------------------------
 

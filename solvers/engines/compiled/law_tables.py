@@ -7,6 +7,7 @@ redefine parts of a kind, answer through Python.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from titop.solvers.engines.compiled.tables import ActingBlock, GeneralBlock, Int
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.laws.compiled_interactions import InteractionStages
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw, CompiledSurroundings
+from titop.solvers.kernels.laws.lane_by_lane import OF_BLOCKS, OF_INTERACTIONS
 from titop.solvers.kernels.laws.user_laws import interaction_stages_of, stages_of, surroundings_of
 from titop.solvers.native.callbacks import Callback
 from titop.solvers.native.kernel import Stage
@@ -59,6 +61,8 @@ class Stages:
         self.addresses = np.zeros((len(generals) + len(interactions), layout.STAGE_COLUMNS), dtype=np.int64)
         self._first_calls: dict[Stage, FirstCall] = {}
         self._kept: list[Any] = []
+        self._stages: list[tuple[int, Block, int, Stage | Callback]] = []
+        self._generals = generals
         for row, general in enumerate(generals):
             block = general.block
             in_python = PythonLaw(block)
@@ -108,14 +112,32 @@ class Stages:
 
     def _put(self, row: int, block: Block, stages: Mapping[Any, Stage | Callback]) -> None:
         """Write what is called for the stages of a block or interaction, by column."""
-        self._kept += stages.values()
         for column, stage in stages.items():
-            if isinstance(stage, Callback) or stage.is_loaded:
-                self.addresses[row, column] = stage.address
-                continue
-            if stage not in self._first_calls:
-                self._first_calls[stage] = FirstCall(stage, self.addresses, block)
-            self._first_calls[stage].stand_at(row, column)
+            self._stages.append((row, block, column, stage))
+            self._write(self.addresses, row, block, column, stage)
+
+    def _write(self, addresses: Array, row: int, block: Block, column: int, stage: Stage | Callback) -> None:
+        self._kept.append(stage)
+        if isinstance(stage, Callback) or stage.is_loaded:
+            addresses[row, column] = stage.address
+            return
+        if stage not in self._first_calls:
+            self._first_calls[stage] = FirstCall(stage, addresses, block)
+        self._first_calls[stage].stand_at(row, column)
+
+    @cached_property
+    def in_lanes(self) -> Array:
+        """The addresses for kernels that compute with several states at once."""
+        addresses, count = np.zeros_like(self.addresses), len(self._generals)
+        addresses[:, layout.SINGLE_ROW] = self.addresses.ctypes.data + self.addresses.strides[0] * np.arange(len(addresses))
+        for row, general in enumerate(self._generals):
+            addresses[row, layout.ROOM_COUNT] = _room_of(general.block, np.asarray(general.block.law_numbers(), dtype=float))
+        for row, block, column, stage in self._stages:
+            one_by_one = (OF_BLOCKS if row < count else OF_INTERACTIONS).get(column)
+            if one_by_one is not None:
+                in_lanes = stage.in_lanes if isinstance(stage, Stage) and stage.is_for_lanes else one_by_one
+                self._write(addresses, row, block, column, in_lanes)
+        return addresses
 
 
 class FirstCall:
@@ -248,11 +270,17 @@ def law_numbers(blocks: Sequence[GeneralBlock | ActingBlock], ints: Ints) -> Arr
 def reserve_space(generals: Sequence[GeneralBlock], ints: Ints, numbers: Array) -> None:
     """Reserve space at the end of ``law`` for what the kinds of blocks keep there."""
     for general in generals:
-        block, law = general.block, compiled_law(general.block)
+        block = general.block
         ints[general.element, layout.ROOM] = ints[0, layout.LAW_SIZE]
         first = ints[general.element, layout.NUMBERS]
         values = numbers[0, first : first + ints[general.element, layout.NUMBER_COUNT]]
-        ints[0, layout.LAW_SIZE] += law.room(block.nv, len(block.ports), values) if law else 0
+        ints[0, layout.LAW_SIZE] += _room_of(block, values)
+
+
+def _room_of(block: Block, numbers: Array) -> int:
+    """Return how many numbers the kind of a block keeps in ``law``."""
+    law = compiled_law(block)
+    return law.room(block.nv, len(block.ports), numbers) if law else 0
 
 
 def input_places(interactions: Sequence[ActingBlock], ints: Ints) -> dict[str, slice]:

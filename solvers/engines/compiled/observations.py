@@ -135,7 +135,7 @@ class CompiledObservations:
 
     def regressors(self, bodies: tuple[str, ...], q: Array, v: Array, a: Array) -> Array:
         size = len(q), len(NAMES) * len(bodies), self._nv
-        return self._asked(self._calls.regressors[bodies], size, q, v, a).transpose(0, 2, 1)
+        return self._asked(self._calls.regressors[bodies].at_stack, size, q, v, a).transpose(0, 2, 1)
 
     def along_line(self, line: Any, q: Array) -> tuple[Any, Array]:
         path = line.path
@@ -153,7 +153,7 @@ def observed(system: PackedSystem, q: Array, v: Array) -> tuple[Array, Array, Ar
     """Return kinetic, gravity's and elastic energy (3); work rows with twists; the poses of all elements."""
     elements = len(system.tables.constants)
     work, world, result = np.empty((elements, layout.INVERSE_COLUMNS)), np.empty((elements, 12)), np.empty(3)
-    system.raise_for(system.bound(observation_entries.energies)(q, v, work, world, result))
+    system.raise_for(system.bound(observation_entries.observed)(q, v, work, world, result))
     return result, work, world
 
 

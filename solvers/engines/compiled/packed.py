@@ -28,6 +28,7 @@ from titop.solvers.mechanism.inputs import PortPush, Push, WrenchPlace, acting_i
 from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.mechanism.system_parameters import assembly_parameters, changed_block, device_parameters, known_changed
 from titop.solvers.model.mechanism import Mechanism
+from titop.solvers.native import calling
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.native.kernel import Kernel
 from titop.solvers.native.signatures import RAISED
@@ -171,6 +172,17 @@ class PackedSystem:
     def kernel(self, pair: Pair) -> Kernel:
         """Return the kernel of a pair for the system."""
         return pair.mixed if self.has_laws else pair.rigid
+
+    def has_lanes(self, pair: Pair) -> bool:
+        """Tell whether a pair has a kernel that computes with several states of the system at once."""
+        return pair.stacked is not None and not self.mechanism.inputs.state_names and calling.obstacle() is None
+
+    def kernel_in_lanes(self, pair: Pair) -> tuple[Callable[..., int], Callable[[tuple[Array, ...]], tuple[Array, ...]]]:
+        """Return a pair's compiled function for stacked states, and what makes its tables of those for single ones."""
+        return self.kernel(pair.stacked).compiled, self._in_lanes
+
+    def _in_lanes(self, tables: tuple[Array, ...]) -> tuple[Array, ...]:
+        return (*tables[:3], self.laws.stages.in_lanes) if self.has_laws else tables
 
     def bound(self, pair: Pair) -> Callable[..., int]:
         """Return the compiled function of a pair for the system, with the system's tables bound as first arguments."""

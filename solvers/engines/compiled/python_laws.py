@@ -24,7 +24,7 @@ from titop.blocks.interactions.interaction import (
 )
 from titop.solvers.constraints.interaction_loads import read_rates
 from titop.solvers.kernels.interface import layout, records
-from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, Call
+from titop.solvers.kernels.interface.stages import APPLYING_CALL, CALL, INTERACTION_CALL, Call
 from titop.solvers.kernels.laws.compiled_laws import INWARD, OUTWARD
 from titop.solvers.native.callbacks import Callback
 
@@ -40,7 +40,7 @@ class PythonLaw:
     def __init__(self, block: Block) -> None:
         self.block = block
         stages = self._terms, self._slopes, self._energy
-        self.terms, self.slopes, self.energy = (Callback(stage, len(Call._fields)) for stage in stages)
+        self.terms, self.slopes, self.energy = (Callback(stage, len(CALL)) for stage in stages)
 
     def _terms(self, *words: int) -> None:
         call = Call(*words)
@@ -89,13 +89,13 @@ class PythonSurroundings:
 
     def __init__(self, block: Block) -> None:
         self.block = block
-        self.apply, self.apply_slopes = Callback(self._apply, 10), Callback(self._apply_slopes, 10)
+        self.apply, self.apply_slopes = (Callback(stage, len(APPLYING_CALL)) for stage in (self._apply, self._apply_slopes))
 
-    def _apply(self, n: int, _count: int, applying: int, _numbers: int, *addresses: int) -> None:
+    def _apply(self, n: int, _count: int, applying: int, _stages: int, _numbers: int, *addresses: int) -> None:
         *place, gravity, efforts = addresses
         _array(efforts, 6 + n)[:] = efforts_at(self.block, self._place(*place), _array(gravity, 3), applying > 1)
 
-    def _apply_slopes(self, n: int, _count: int, _applying: int, _numbers: int, *addresses: int) -> None:
+    def _apply_slopes(self, n: int, _count: int, _applying: int, _stages: int, _numbers: int, *addresses: int) -> None:
         *place, gravity, slopes = addresses
         parts = derivatives_at(self.block, self._place(*place), _array(gravity, 3))
         _array(slopes, (6 + n) * (2 * n + 12))[:] = np.concatenate([np.ravel(part) for part in parts])
@@ -128,7 +128,7 @@ class PythonInteraction:
             values = np.concatenate([np.ravel(part) for part in answer(self._motion(p, n, m, count, numbers, motion))])
             _array(to, size(p, n) if size else values.size)[:] = values
 
-        return Callback(stage, INTERACTION_ARGUMENTS)
+        return Callback(stage, len(INTERACTION_CALL))
 
     def _motion(self, p: int, n: int, m: int, count: int, numbers: int, motion: int) -> TargetMotion:
         """Return the motion of the interaction's targets from where it stands."""

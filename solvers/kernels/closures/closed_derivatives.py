@@ -29,21 +29,32 @@ from titop.solvers.native.kernel import helper, shared
 
 
 @shared
-def slopes_rooms(ints, paths, loops, law):
+def slopes_rooms(ints, paths, loops, law, q):
     """Return the rooms of `slopes_with_closures`, `work` and `world` first; `law` is None for rigid systems."""
     n, slopes = ints[0, layout.NV], law
     if law is not None:
-        slopes = np.empty((1, ints[0, layout.SLOPES_SIZE]))
+        slopes = np.empty((1, ints[0, layout.SLOPES_SIZE]), q.dtype)
     of_closures = (
-        np.empty((loops[0, layout.ROWS], ANSWER_COLUMNS)),
-        np.empty((2, 36)),
-        np.empty((MOVED_ROWS, n)),
-        np.empty((1, 36)),
+        np.empty((loops[0, layout.ROWS], ANSWER_COLUMNS), q.dtype),
+        np.empty((2, 36), q.dtype),
+        np.empty((MOVED_ROWS, n), q.dtype),
+        np.empty((1, 36), q.dtype),
         np.empty((2, n), np.int64),
     )
-    sums = np.empty((sum_rows(ints), layout.SUM_COLUMNS if law is None else layout.FULL_COLUMNS))
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
-    return work, world, slopes, sums, np.empty((paths.shape[1], layout.COLUMN_COLUMNS)), np.empty(n), of_closures
+    sums = np.empty((sum_rows(ints), layout.SUM_COLUMNS if law is None else layout.FULL_COLUMNS), q.dtype)
+    work, world = (
+        np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype),
+        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
+    )
+    return (
+        work,
+        world,
+        slopes,
+        sums,
+        np.empty((paths.shape[1], layout.COLUMN_COLUMNS), q.dtype),
+        np.empty(n, q.dtype),
+        of_closures,
+    )
 
 
 @shared

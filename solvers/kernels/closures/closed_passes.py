@@ -206,7 +206,7 @@ def hold(imposed, matrix):
 
 
 @shared
-def constrained_rooms(loops, n):
+def constrained_rooms(loops, n, q):
     """Return the rooms of `constrained`, beside `work` and `world`.
 
     They are room for M (nv x nv); the Jacobian of the constraints, and below it that of the remaining ones by the leaders
@@ -216,13 +216,13 @@ def constrained_rooms(loops, n):
     """
     k, followers = loops[0, layout.ROWS], loops[0, layout.FOLLOWERS]
     m, r = k - followers, max(loops[0, layout.RANK] - followers, 0)
-    space = np.empty((k + m + n + 2, n))
+    space = np.empty((k + m + n + 2, n), q.dtype)
     return (
         space[k + m : k + m + n],
         space[: k + m],
-        np.empty((3, k)),
+        np.empty((3, k), q.dtype),
         space[k + m + n :],
         np.empty(rows_to_choose(loops, n), np.int64),
-        np.empty((n, r + 1)),
-        np.empty((r, r + 1)),
+        np.empty((n, r + 1), q.dtype),
+        np.empty((r, r + 1), q.dtype),
     )

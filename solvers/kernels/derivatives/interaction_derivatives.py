@@ -15,6 +15,7 @@ from titop.solvers.kernels.interface.stages import address_of, call_interaction,
 from titop.solvers.kernels.ports.interactions import loads_of, next_interaction
 from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, composed_pose, dot, put_pose, scaled, six, transport
 from titop.solvers.native.kernel import feature, helper
+from titop.solvers.native.signatures import INTEGER, STATE_AT, TABLE_AT
 
 
 @helper
@@ -26,7 +27,7 @@ def write_interaction_slopes(ints, numbers, stages, law, slopes):
     return interaction_slopes((address_of(ints, 0), ints.shape[0], *laws, address_of(stages, 0), stages.shape[0]))
 
 
-@feature(8)
+@feature(INTEGER, INTEGER, STATE_AT, STATE_AT, TABLE_AT, INTEGER, INTEGER, INTEGER)
 def interaction_slopes(ints, rows, law, slopes, numbers, number_count, stages, kinds):
     """See `write_interaction_slopes`."""
     table = ints_at(ints, rows, layout.INT_COLUMNS)
@@ -51,7 +52,7 @@ def hold_interactions(ints, law, sums):
             sums[:] = np.nan
 
 
-@feature(6)
+@feature(INTEGER, INTEGER, STATE_AT, STATE_AT, INTEGER, STATE_AT)
 def interaction_holding(ints, rows, law, sums, sum_rows, columns):
     """See `hold_interactions`."""
     table, held = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(sums, sum_rows, columns)
@@ -77,7 +78,7 @@ def subtract_interaction_slopes(ints, floats, law, slopes, paths, sums, columns,
             dq[:] = np.nan
 
 
-@feature(14)
+@feature(*[INTEGER] * 2, TABLE_AT, *[STATE_AT] * 2, *[INTEGER] * 3, STATE_AT, *[INTEGER] * 2, *[STATE_AT] * 3)
 def interaction_changes(ints, rows, floats, law, slopes, paths, kinds, count, sums, sum_rows, sum_columns, columns, dq, dv):
     """See `subtract_interaction_slopes`."""
     table, bodies = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
@@ -85,7 +86,7 @@ def interaction_changes(ints, rows, floats, law, slopes, paths, kinds, count, su
     ways, n = ints_at(paths, kinds, count), table[0, layout.NV]
     bases, moved = floats_at(sums, sum_rows, sum_columns), floats_at(columns, count, layout.COLUMN_COLUMNS)
     by_q, by_v, row = floats_at(dq, n, n), floats_at(dv, n, n), table[0, layout.FIRST_INTERACTION]
-    room = np.empty((1, _largest_room(table, n)))
+    room = np.empty((1, _largest_room(table, n)), changes.dtype)
     for _ in range(table[0, layout.INTERACTIONS]):
         _subtract_own(table, changes, row, by_q, by_v)
         if table[row, layout.ACT_PORTS] > 0:

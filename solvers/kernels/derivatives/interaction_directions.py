@@ -28,6 +28,7 @@ from titop.solvers.kernels.spatial.algebra import (
 )
 from titop.solvers.kernels.tree.subtree_sums import DISPLACED, FIRST, ROOM_COLUMNS, SECOND, THIRD
 from titop.solvers.native.kernel import feature, helper
+from titop.solvers.native.signatures import INTEGER, STATE_AT, TABLE_AT
 
 
 @helper
@@ -54,7 +55,7 @@ def _tables(ints, floats, law, slopes, sums, room):
     return (*tables, address_of(sums, 0), sums.shape[0], sums.shape[1], address_of(room, 0))
 
 
-@feature(13)
+@feature(*[INTEGER] * 2, TABLE_AT, *[STATE_AT] * 3, INTEGER, *[STATE_AT] * 2, INTEGER, *[STATE_AT] * 3)
 def interaction_directions(ints, rows, floats, law, slopes, sums, sum_rows, columns, room, transposed, q, v, efforts):
     """See `subtract_interaction_change` and, `transposed`, `subtract_interaction_pull`."""
     table, bodies = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)

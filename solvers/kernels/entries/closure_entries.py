@@ -40,9 +40,12 @@ def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a
     """Forward dynamics of a system with rigid closures into `a`; `tree` is that of the coordinates that lead (`following`)."""
     if not sizes_fit(ints, q, v, tau, a):
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
-    rooms, result = (work, world, constrained_rooms(loops, a.size)), np.empty(a.size)
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    work, world = (
+        np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype),
+        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
+    )
+    rooms, result = (work, world, constrained_rooms(loops, a.size, q)), np.empty(a.size, q.dtype)
     status = constrained(tree, loops, None, ints, floats, numbers, stages, law, None, q, v, tau, rooms, None, None, result)
     copy(result, a)  # last: `a` may share memory with an argument
     return status
@@ -52,8 +55,8 @@ def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a
 def _least_efforts(loops, unknown, driven, ints, floats, numbers, stages, law, q, v, a, tau, matrix):
     """Write the least efforts, and unless it is None the mass matrix of the tree; return a status."""
     n, k, columns = tau.size, loops[0, layout.ROWS], layout.INVERSE_COLUMNS if matrix is None else layout.FORWARD_COLUMNS
-    work, world = np.empty((ints[0, layout.ELEMENTS], columns)), np.empty((ints[0, layout.ELEMENTS], 12))
-    jacobian, sides, efforts = np.empty((k, n)), np.empty((3, k)), np.empty(n)
+    work, world = np.empty((ints[0, layout.ELEMENTS], columns), q.dtype), np.empty((ints[0, layout.ELEMENTS], 12), q.dtype)
+    jacobian, sides, efforts = np.empty((k, n), q.dtype), np.empty((3, k), q.dtype), np.empty(n, q.dtype)
     if matrix is None:
         status = efforts_and_constraints(
             ints, floats, numbers, stages, law, loops, q, v, a, work, world, efforts, sides, jacobian
@@ -75,7 +78,7 @@ def constrained_inverse(loops, unknown, driven, ints, floats, numbers, stages, q
     """
     if not sizes_fit(ints, q, v, a, tau) or driven.size != tau.size:
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
     return _least_efforts(loops, unknown, driven, ints, floats, numbers, stages, law, q, v, a, tau, None)
 
 
@@ -85,7 +88,7 @@ def constrained_mass_inverse(loops, unknown, driven, ints, floats, numbers, stag
     n = tau.size
     if not sizes_fit(ints, q, v, a, tau) or driven.size != n or matrix.shape[0] != n or matrix.shape[1] != n:
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
     status = _least_efforts(loops, unknown, driven, ints, floats, numbers, stages, law, q, v, a, tau, matrix)
     return status if status != layout.OK else status_of_rows(matrix)
 
@@ -99,10 +102,18 @@ def nearest_motion(loops, second, sizes, ints, floats, numbers, stages, q, v, he
     """
     if not sizes_fit(ints, q, v, x, x):
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    work, world = (
+        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
+        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
+    )
     n, k = x.size, loops[0, layout.ROWS]
-    jacobian, sides, nearest, efforts = np.empty((k, n)), np.empty((3, k)), np.zeros(n), np.empty(n)
+    jacobian, sides, nearest, efforts = (
+        np.empty((k, n), q.dtype),
+        np.empty((3, k), q.dtype),
+        np.zeros(n, q.dtype),
+        np.empty(n, q.dtype),
+    )
     status = efforts_and_constraints(
         ints, floats, numbers, stages, law, loops, q, v, nearest, work, world, efforts, sides, jacobian
     )
@@ -126,8 +137,11 @@ def close_state(sizes, imposed, loops, ints, floats, numbers, stages, q, v, step
     """Where Newton's step leads from a state to the closures; see `closing_step`."""
     if not sizes_fit(ints, q, v, step, closed):
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    work, world = np.zeros((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    work, world = (
+        np.zeros((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype),
+        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
+    )
     there = ints, floats, numbers, stages, law, q, v, work, world
     return closing_step(sizes, imposed, loops, there, step, closed, told)
 
@@ -142,15 +156,18 @@ def implicit_equations(
     of the first order follow (`follow`). The tables have two loads more for each rigid closure, the last ones, in
     which the closures' own wrenches are put.
     """
-    law, nx = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None, x.size
+    law, nx = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, x.size
     first = loops[0, layout.ROWS] - loops[0, layout.GEARS]
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
+    work, world = (
+        np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype),
+        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
+    )
     if whole:
         status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
     else:
         status = outward_moved(ints, floats, numbers, stages, law, q, v, a, work, world, layout.UNKNOWN)
     if law is not None and nx > 0 and status == layout.OK:
-        status = follow(half, ints, numbers, stages, law, begun, x, np.zeros((nx, nx)))
+        status = follow(half, ints, numbers, stages, law, begun, x, np.zeros((nx, nx), q.dtype))
     if status != layout.OK:
         return status
     if loops[0, layout.RIGIDS] > 0:
@@ -160,7 +177,7 @@ def implicit_equations(
         mass_and_efforts_of(ints, floats, law, q, v, a, work, world, efforts, mass)
     else:
         status = efforts_from(ints, floats, numbers, stages, law, q, v, a, work, world, efforts)
-    constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, np.empty(error.size))
+    constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, np.empty(error.size, q.dtype))
     row = loops[0, layout.FIRST_GEAR]
     for g in range(loops[0, layout.GEARS]):
         for term in range(row, row + ints[row, layout.GEAR_TERMS]):
@@ -173,7 +190,10 @@ def implicit_equations(
 @pair(INTS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, FLOATS, FLOATS)
 def constraint_rows(loops, ints, floats, numbers, stages, q, v, sides, jacobian):
     """The values and the bias of all constraints into the first `sides` (3 x k), and their Jacobian (k x nv)."""
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
-    a, efforts = np.zeros(v.size), np.empty(v.size)
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    work, world = (
+        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
+        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
+    )
+    a, efforts = np.zeros(v.size, q.dtype), np.empty(v.size, q.dtype)
     return efforts_and_constraints(ints, floats, numbers, stages, law, loops, q, v, a, work, world, efforts, sides, jacobian)

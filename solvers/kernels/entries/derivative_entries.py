@@ -40,7 +40,19 @@ from titop.solvers.kernels.tree.factor import factor, solve_rows
 from titop.solvers.kernels.tree.joints import element_of
 from titop.solvers.kernels.tree.kinematics import subtract_brackets
 from titop.solvers.native.kernel import entry, helper, shared
-from titop.solvers.native.signatures import CUBE, FLOATS, INTEGER, INTS, MASK, NOTHING, VECTOR
+from titop.solvers.native.signatures import (
+    CUBE,
+    FLOATS,
+    INTEGER,
+    INTS,
+    MASK,
+    NOTHING,
+    RESULT,
+    RESULT_CUBE,
+    RESULT_ROWS,
+    STATE,
+    VECTOR,
+)
 
 #: Whether the system has general blocks or interactions: see `pair.Pair`.
 LAWS = True
@@ -67,17 +79,20 @@ def _to_forward(ints, tree, changes, result):
     return layout.OK
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, INTS, VECTOR, VECTOR, VECTOR, CUBE, whole=True)
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, STATE, STATE, STATE, RESULT_CUBE, whole=True)
 def inverse_derivatives(ints, floats, numbers, stages, paths, q, v, a, result):
     """Derivatives (3, nv, nv) of inverse dynamics by q, v and a."""
     if not sizes_fit(ints, q, v, a, a) or not _result_fits(ints, result):
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    slopes = np.empty((1, ints[0, layout.SLOPES_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
-    sums = np.empty((sum_rows(ints), layout.FULL_COLUMNS if LAWS else layout.SUM_COLUMNS))
-    columns = np.empty((paths.shape[1], layout.COLUMN_COLUMNS))
-    efforts, known = np.empty(a.size), layout.UNKNOWN
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    slopes = np.empty((1, ints[0, layout.SLOPES_SIZE]), q.dtype) if LAWS else None
+    work, world = (
+        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
+        np.empty((world_rows(ints), 12), q.dtype),
+    )
+    sums = np.empty((sum_rows(ints), layout.FULL_COLUMNS if LAWS else layout.SUM_COLUMNS), q.dtype)
+    columns = np.empty((paths.shape[1], layout.COLUMN_COLUMNS), q.dtype)
+    efforts, known = np.empty(a.size, q.dtype), layout.UNKNOWN
     status = linearise_blocks(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, columns, efforts, known)
     if status != layout.OK:
         return status
@@ -101,33 +116,33 @@ def _forward_slopes(ints, floats, numbers, stages, tree, paths, q, v, tau, law, 
 
 
 @shared
-def _forward_rooms(ints, paths, law):
-    """Return the rooms of `_forward_slopes`; `law` is None for rigid systems."""
+def _forward_rooms(ints, paths, law, q):
+    """Return the rooms of `_forward_slopes` for a state q; `law` is None for rigid systems."""
     n, wide = ints[0, layout.NV], layout.SUM_COLUMNS if law is None else layout.FULL_COLUMNS
-    return (*linearised_rooms(ints, paths.shape[1], wide, law), np.empty((3, n, n)))
+    return (*linearised_rooms(ints, paths.shape[1], wide, law, q), np.empty((3, n, n), q.dtype))
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, VECTOR, VECTOR, VECTOR, CUBE, whole=True)
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, STATE, STATE, STATE, RESULT_CUBE, whole=True)
 def forward_derivatives(ints, floats, numbers, stages, tree, paths, q, v, tau, result):
     """Derivatives (3, nv, nv) of forward dynamics by q, v and tau."""
     if not sizes_fit(ints, q, v, tau, tau) or not _result_fits(ints, result):
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    rooms = _forward_rooms(ints, paths, law)
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    rooms = _forward_rooms(ints, paths, law, q)
     status = _forward_slopes(
-        ints, floats, numbers, stages, tree, paths, q, v, tau, law, rooms, np.empty(ints[0, layout.NV]), result
+        ints, floats, numbers, stages, tree, paths, q, v, tau, law, rooms, np.empty(ints[0, layout.NV], q.dtype), result
     )
     return status if status != layout.OK else status_of_slopes(result)
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, FLOATS, FLOATS)
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, STATE, STATE, STATE, RESULT, RESULT_ROWS, RESULT_ROWS)
 def linear_matrices(ints, floats, numbers, stages, tree, paths, q, v, tau, a, A, B):
     """Accelerations, and ``A`` (2nv x 2nv) and ``B`` (2nv x nv) of the linearisation by q, v and tau."""
     n = ints[0, layout.NV]
     if not sizes_fit(ints, q, v, tau, a) or A.size != 4 * n * n or B.size != 2 * n * n:
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    rooms, slopes = _forward_rooms(ints, paths, law), np.empty((3, n, n))
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    rooms, slopes = _forward_rooms(ints, paths, law, q), np.empty((3, n, n), q.dtype)
     status = _forward_slopes(ints, floats, numbers, stages, tree, paths, q, v, tau, law, rooms, a, slopes)
     if status != layout.OK:
         return status
@@ -143,8 +158,8 @@ def linear_matrices(ints, floats, numbers, stages, tree, paths, q, v, tau, a, A,
 @entry(INTS, FLOATS, FLOATS, INTS, INTS, VECTOR, VECTOR, VECTOR, FLOATS, FLOATS, FLOATS)
 def motion_columns(ints, floats, numbers, stages, paths, q, v, a, work, sums, columns):
     """How coordinates move the blocks, and the blocks' motions into `work`."""
-    law, slopes = np.empty((1, ints[0, layout.LAW_SIZE])), np.empty((1, ints[0, layout.SLOPES_SIZE]))
-    world, efforts, known = np.empty((world_rows(ints), 12)), np.empty(a.size), layout.UNKNOWN
+    law, slopes = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype), np.empty((1, ints[0, layout.SLOPES_SIZE]), q.dtype)
+    world, efforts, known = np.empty((world_rows(ints), 12), q.dtype), np.empty(a.size, q.dtype), layout.UNKNOWN
     return linearise_blocks(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, columns, efforts, known)
 
 
@@ -166,8 +181,8 @@ def inverse_slopes_with_closures(paths, loops, ints, floats, numbers, stages, q,
     """
     if not sizes_fit(ints, q, v, a, a):
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    loaded, rooms = floats.copy(), slopes_rooms(ints, paths, loops, law)
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    loaded, rooms = floats.copy(), slopes_rooms(ints, paths, loops, law, q)
     status = slopes_with_closures(
         ints, loaded, numbers, stages, law, loops, paths, q, v, a, multipliers, rooms, layout.UNKNOWN, False, changes, rows
     )
@@ -180,12 +195,12 @@ def constrained_derivatives(tree, paths, loops, ints, floats, numbers, stages, q
     n = ints[0, layout.NV]
     if not sizes_fit(ints, q, v, tau, tau) or not _result_fits(ints, result):
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    loaded, forward, rooms = floats.copy(), constrained_rooms(loops, n), slopes_rooms(ints, paths, loops, law)
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    loaded, forward, rooms = floats.copy(), constrained_rooms(loops, n, q), slopes_rooms(ints, paths, loops, law, q)
     passes = rooms[0], rooms[1], forward
-    k, a, changes = loops[0, layout.ROWS], np.empty(n), np.empty((3, n, n))
-    rows, multipliers = np.empty((4, k, n)), np.zeros(k)
-    spare = np.empty(law.shape) if LAWS else None
+    k, a, changes = loops[0, layout.ROWS], np.empty(n, q.dtype), np.empty((3, n, n), q.dtype)
+    rows, multipliers = np.empty((4, k, n), q.dtype), np.zeros(k, q.dtype)
+    spare = np.empty(law.shape, q.dtype) if LAWS else None
     status = constrained(tree, loops, None, ints, loaded, numbers, stages, law, spare, q, v, tau, passes, None, None, a)
     if status != layout.OK:
         return status
@@ -211,23 +226,28 @@ def shared_derivatives(paths, loops, unknown, driven, ints, floats, numbers, sta
     n = ints[0, layout.NV]
     if not sizes_fit(ints, q, v, a, driven) or not _result_fits(ints, result):
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    loaded, rooms, k = floats.copy(), slopes_rooms(ints, paths, loops, law), loops[0, layout.ROWS]
-    jacobian, sides, w, multipliers = np.empty((k, n)), np.empty((3, k)), np.empty(n), np.empty(k)
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    loaded, rooms, k = floats.copy(), slopes_rooms(ints, paths, loops, law, q), loops[0, layout.ROWS]
+    jacobian, sides, w, multipliers = (
+        np.empty((k, n), q.dtype),
+        np.empty((3, k), q.dtype),
+        np.empty(n, q.dtype),
+        np.empty(k, q.dtype),
+    )
     passes = rooms[0], rooms[1]
     status = efforts_and_constraints(ints, loaded, numbers, stages, law, loops, q, v, a, *passes, w, sides, jacobian)
     if status != layout.OK:
         return status
     if opening(sides[0], jacobian, sides[1], v, a, k - loops[0, layout.GEARS]):
         return layout.INCONSISTENT
-    needed, carried, ones = np.empty((n, 1)), np.zeros((k, 1)), np.empty(n)
+    needed, carried, ones = np.empty((n, 1), q.dtype), np.zeros((k, 1), q.dtype), np.empty(n, q.dtype)
     ones_of(loops, loaded, ones)
     for j in range(n):
         needed[j, 0] = w[j] - driven[j]
     split, first, end = split_constraints(loops, loaded, jacobian, ones, unknown, True)
     if end != loops[0, layout.WHOLE_RANK] or not take_least(split, first, end, unknown, ones, needed, carried) <= BALANCED:
         return layout.SINGULAR
-    rows, turning = np.empty((4, k, n)), np.empty((0, n))
+    rows, turning = np.empty((4, k, n), q.dtype), np.empty((0, n), q.dtype)
     write_multipliers(split, end, carried, multipliers)
     if end > first:
         complete_motion(split, first, unknown, ones, needed, w)

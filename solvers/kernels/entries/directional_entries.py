@@ -32,14 +32,14 @@ def _shapes_fit(ints, q, x, y, z):
 
 
 @shared
-def _rooms(ints, law):
+def _rooms(ints, law, q):
     """Return the rooms of `linearised_forward`, that of `directional`, and accelerations; `law` is None for rigid systems."""
     n, rows = ints[0, layout.NV], ints[0, layout.NV]
     if law is not None:
         for i in range(1, ints[0, layout.ELEMENTS]):
             rows += ints[i, layout.OWN] * ints[i, layout.PORT_COUNT]
-    of_blocks = (*linearised_rooms(ints, rows, layout.SUM_COLUMNS, law), np.empty(n))
-    return of_blocks, np.empty((sum_rows(ints), ROOM_COLUMNS)), np.empty(n)
+    of_blocks = (*linearised_rooms(ints, rows, layout.SUM_COLUMNS, law, q), np.empty(n, q.dtype))
+    return of_blocks, np.empty((sum_rows(ints), ROOM_COLUMNS), q.dtype), np.empty(n, q.dtype)
 
 
 @helper
@@ -71,7 +71,7 @@ def forward_tangent(ints, floats, numbers, stages, q, v, tau, dq, dv, da):
     if not _shapes_fit(ints, q, v, tau, da) or not _shapes_fit(ints, q, dq, dv, da):
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    of_blocks, room, a = _rooms(ints, law)
+    of_blocks, room, a = _rooms(ints, law, q)
     spare, slopes, work, multi, _, sums, columns, change = of_blocks
     still = np.zeros(ints[0, layout.NV])
     for row in range(q.shape[0]):
@@ -93,7 +93,7 @@ def forward_adjoint(ints, floats, numbers, stages, q, v, tau, dual, by_q, by_v):
     if not _shapes_fit(ints, q, v, tau, dual) or not _shapes_fit(ints, q, by_q, by_v, dual):
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    of_blocks, room, a = _rooms(ints, law)
+    of_blocks, room, a = _rooms(ints, law, q)
     spare, slopes, work, multi, _, sums, columns, _ = of_blocks
     still = np.zeros(ints[0, layout.NV])
     for row in range(q.shape[0]):

@@ -26,7 +26,7 @@ from titop.solvers.kernels.tree.composite import composite_inertias, fill_mass_m
 from titop.solvers.kernels.tree.kinematics import normalise, outward_poses, write_rates
 from titop.solvers.kernels.tree.packing import pack_tables
 from titop.solvers.native.kernel import entry
-from titop.solvers.native.signatures import FLOATS, INTEGER, INTS, NOTHING, REAL, VECTOR
+from titop.solvers.native.signatures import FLOATS, INTEGER, INTS, NOTHING, REAL, RESULT, RESULT_ROWS, STATE, VECTOR
 
 #: How long (s) parameters are packed without machine code, for which a process would wait two seconds.
 PATIENCE = 0.3
@@ -35,32 +35,32 @@ PATIENCE = 0.3
 LAWS = True
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, whole=True)
+@pair(INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, RESULT, whole=True)
 def inverse_dynamics(ints, floats, numbers, stages, q, v, a, tau):
     """Inverse dynamics into `tau`."""
     if not sizes_fit(ints, q, v, a, tau):
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    work, result = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty(tau.size)
-    status = inverse_whole(ints, floats, numbers, stages, law, q, v, a, work, np.empty((world_rows(ints), 12)), result)
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    work, result = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype), np.empty(tau.size, q.dtype)
+    status = inverse_whole(ints, floats, numbers, stages, law, q, v, a, work, np.empty((world_rows(ints), 12), q.dtype), result)
     copy(result, tau)  # last: `tau` may share memory with an argument
     return status
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, whole=True)
+@pair(INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, RESULT, whole=True)
 def forward_dynamics(ints, floats, numbers, stages, q, v, tau, a):
     """Forward dynamics into `a`."""
     if not sizes_fit(ints, q, v, tau, a):
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    work, result = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty(a.size)
-    multi, world = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    work, result = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype), np.empty(a.size, q.dtype)
+    multi, world = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS), q.dtype), np.empty((world_rows(ints), 12), q.dtype)
     status = forward_whole(ints, floats, numbers, stages, law, q, v, tau, work, multi, world, result)
     copy(result, a)  # last: `a` may share memory with an argument
     return status
 
 
-@pair(VECTOR, REAL, VECTOR, INTS, FLOATS, FLOATS, INTS, VECTOR)
+@pair(RESULT, REAL, STATE, INTS, FLOATS, FLOATS, INTS, STATE)
 def state_derivative(dy, t, y, ints, floats, numbers, stages, tau):
     """Derivative of ``y = [q, v]``; quaternions are taken as their unit multiples. Own coordinates are plain.
 
@@ -72,9 +72,9 @@ def state_derivative(dy, t, y, ints, floats, numbers, stages, tau):
         return layout.WRONG_SIZE
     q, v = y[:nq].copy(), y[nq:]
     normalise(ints, q)
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS))
-    multi, world = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), y.dtype) if LAWS else None
+    work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), y.dtype)
+    multi, world = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS), y.dtype), np.empty((world_rows(ints), 12), y.dtype)
     write_rates(ints, q, v, dy)
     status = forward_whole(ints, floats, numbers, stages, law, q, v, tau, work, multi, world, dy[nq:])
     if status != layout.OK:
@@ -88,45 +88,23 @@ def configuration_rate(ints, q, v, rates):
     write_rates(ints, q, v, rates)
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS)
-def inverse_batch(ints, floats, numbers, stages, q, v, a, tau):
-    """Inverse dynamics for stacked states."""
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
-    for row in range(q.shape[0]):
-        status = inverse_whole(ints, floats, numbers, stages, law, q[row], v[row], a[row], work, world, tau[row])
-        if status != layout.OK:
-            return status
-    return layout.OK
-
-
-@pair(INTS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS)
-def forward_batch(ints, floats, numbers, stages, q, v, tau, a):
-    """Forward dynamics for stacked states."""
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS))
-    multi, world = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
-    for row in range(q.shape[0]):
-        status = forward_whole(ints, floats, numbers, stages, law, q[row], v[row], tau[row], work, multi, world, a[row])
-        if status != layout.OK:
-            return status
-    return layout.OK
-
-
-@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, FLOATS)
+@pair(INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, RESULT, RESULT_ROWS)
 def mass_inverse_dynamics(ints, floats, numbers, stages, q, v, a, tau, matrix):
     """Inverse dynamics into `tau`, the mass matrix into `matrix`."""
     if not sizes_fit(ints, q, v, a, tau) or matrix.shape[0] != ints[0, layout.NV] or matrix.shape[1] != ints[0, layout.NV]:
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((world_rows(ints), 12))
-    result = np.empty(tau.size)
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    work, world = (
+        np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype),
+        np.empty((world_rows(ints), 12), q.dtype),
+    )
+    result = np.empty(tau.size, q.dtype)
     status = mass_and_efforts(ints, floats, numbers, stages, law, q, v, a, work, world, result, matrix)
     copy(result, tau)  # last: `tau` may share memory with an argument
     return status if status != layout.OK else min(status_of(tau), status_of_rows(matrix))
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, FLOATS)
+@pair(INTS, FLOATS, FLOATS, INTS, STATE, RESULT_ROWS)
 def whole_mass_matrix(ints, floats, numbers, stages, q, matrix):
     """The mass matrix into `matrix`."""
     n = ints[0, layout.NV]
@@ -134,9 +112,9 @@ def whole_mass_matrix(ints, floats, numbers, stages, q, matrix):
         return layout.WRONG_SIZE
     if status_of(q) != layout.OK:
         return layout.NOT_FINITE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS))
-    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n), work)
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype)
+    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n, q.dtype), work)
     if status != layout.OK:
         return status
     matrix[:] = 0.0
@@ -148,7 +126,7 @@ def whole_mass_matrix(ints, floats, numbers, stages, q, matrix):
 @entry(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, FLOATS, FLOATS)
 def outward(ints, floats, numbers, stages, q, v, law, work):
     """Poses and twists of all elements into `work`, the general blocks' laws and what interactions do into `law`."""
-    return outward_whole(ints, floats, numbers, stages, law, q, v, work, np.empty((world_rows(ints), 12)))
+    return outward_whole(ints, floats, numbers, stages, law, q, v, work, np.empty((world_rows(ints), 12), q.dtype))
 
 
 @entry(FLOATS, INTEGER, VECTOR)

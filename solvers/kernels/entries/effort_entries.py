@@ -15,7 +15,7 @@ from titop.solvers.kernels.tree.joints import units_hold
 from titop.solvers.kernels.tree.kinematics import outward_twists, world_poses
 from titop.solvers.kernels.tree.springs import add_springs
 from titop.solvers.native.kernel import helper, shared
-from titop.solvers.native.signatures import FLOATS, INTS, VECTOR
+from titop.solvers.native.signatures import FLOATS, INTS, RESULT, STATE, VECTOR
 
 #: Whether the system has general blocks or interactions: see `pair.Pair`.
 LAWS = True
@@ -36,7 +36,7 @@ def _add_law(ints, numbers, stages, law, i, q, v, work, sign, efforts):
 def _act(ints, floats, numbers, stages, law, acting, q, still, work, world, result):
     """Add what a unit of each input of interactions changes of what these do; return a status."""
     status = write_interactions(ints, floats, numbers, stages, law, q, still, work, world)
-    told = np.empty((1, numbers.shape[1]))
+    told = np.empty((1, numbers.shape[1]), q.dtype)
     for k in range(numbers.shape[1]):
         told[0, k] = numbers[0, k]
     for k in range(acting.shape[0]):
@@ -46,7 +46,7 @@ def _act(ints, floats, numbers, stages, law, acting, q, still, work, world, resu
         o, size = answer_at(ints, row)
         if status == layout.OK:
             status = call_interaction(ints, told, stages, law, row, layout.ACT, address_of(law, o))
-        without = np.empty((1, size))
+        without = np.empty((1, size), q.dtype)
         for j in range(size):
             without[0, j] = law[0, o + j]
         told[0, at] = power_above(without)
@@ -75,7 +75,7 @@ def power_above(row):
     return power
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, VECTOR, VECTOR, VECTOR)
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, STATE, STATE, RESULT)
 def passive_efforts(ints, floats, numbers, stages, bare, asked, q, v, efforts):
     """The efforts of springs, dampers, stops, interactions, of what surrounds blocks, and of the laws of some.
 
@@ -93,8 +93,11 @@ def passive_efforts(ints, floats, numbers, stages, bare, asked, q, v, efforts):
     if ints[0, layout.SPRINGS] > 0:
         add_springs(ints, floats, q, v, efforts)
     if LAWS:
-        law = np.empty((1, ints[0, layout.LAW_SIZE]))
-        work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
+        law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype)
+        work, world = (
+            np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
+            np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
+        )
         status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
         if status != layout.OK:
             return status
@@ -126,8 +129,11 @@ def actuation_rows(ints, floats, numbers, stages, places, acting, motors, q, res
         return layout.WRONG_SIZE
     if status_of(q) != layout.OK:
         return layout.NOT_FINITE
-    law, still = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None, np.zeros(ints[0, layout.NV])
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
+    law, still = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, np.zeros(ints[0, layout.NV], q.dtype)
+    work, world = (
+        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
+        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
+    )
     status = outward_twists(ints, floats, numbers, stages, law, q, still, work)
     if status != layout.OK:
         return status

@@ -36,7 +36,7 @@ from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.factor import factor
 from titop.solvers.kernels.tree.joints import element_of
 from titop.solvers.native.kernel import shared
-from titop.solvers.native.signatures import CUBE, FLOATS, INTS, MASK, VECTOR
+from titop.solvers.native.signatures import CUBE, FLOATS, INTS, MASK, RESULT, STATE, VECTOR
 
 #: Whether the system has general blocks or interactions: see `pair.Pair`.
 LAWS = True
@@ -45,22 +45,25 @@ LAWS = True
 @shared
 def _eliminated(imposed, ints, floats, numbers, stages, law, q, v, work, world, a, tau):
     """From a state to the accelerations and efforts of a tree: complete `a` and `tau`; return a status."""
-    multi = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
+    multi = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS), q.dtype)
     status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
     if status != layout.OK:
         return status
     return hybrid_from_twists(ints, floats, law, q, v, a, tau, imposed, work, multi, world)
 
 
-@pair(MASK, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR)
+@pair(MASK, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, STATE, RESULT, RESULT)
 def hybrid_dynamics(imposed, ints, floats, numbers, stages, q, v, tau, a, accelerations, efforts):
     """Hybrid dynamics of a tree into `accelerations` and `efforts`."""
     if not sizes_fit(ints, q, v, tau, a):
         return layout.WRONG_SIZE
     if min(status_of(tau), status_of(a)) != layout.OK:  # also where they are not read
         return layout.NOT_FINITE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    work, world = (
+        np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype),
+        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
+    )
     copy(a, accelerations)
     copy(tau, efforts)
     return _eliminated(imposed, ints, floats, numbers, stages, law, q, v, work, world, accelerations, efforts)
@@ -82,7 +85,7 @@ def _split(loops, floats, jacobian, chosen, ones, imposed):
 def _shared(split, first, end, imposed, ones, tau, efforts, carried):
     """Return the least efforts (nv x 1) on imposed coordinates beside tau, where `efforts` are needed in all."""
     n = tau.size
-    needed = np.empty((n, 1))
+    needed = np.empty((n, 1), tau.dtype)
     for j in range(n):
         needed[j, 0] = efforts[j] if imposed[j] else efforts[j] - tau[j]
     take_least(split, first, end, imposed, ones, needed, carried)
@@ -100,9 +103,12 @@ def constrained_hybrid(tree, loops, imposed, ints, floats, numbers, stages, q, v
         return layout.WRONG_SIZE
     if min(status_of(tau), status_of(a)) != layout.OK:  # also where they are not read
         return layout.NOT_FINITE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
-    mass, forward = np.empty((n, n)), constrained_rooms(loops, n)
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    work, world = (
+        np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype),
+        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
+    )
+    mass, forward = np.empty((n, n), q.dtype), constrained_rooms(loops, n, q)
     passes = work, world, forward
     copy(a, accelerations)
     status = constrained(
@@ -110,13 +116,13 @@ def constrained_hybrid(tree, loops, imposed, ints, floats, numbers, stages, q, v
     )
     if status != layout.OK:
         return status
-    ones = np.empty(n)
+    ones = np.empty(n, q.dtype)
     ones_of(loops, floats, ones)
     _, jacobians, _, _, chosen, _, gram = forward
     split, first, end = _split(loops, floats, jacobians[:k], chosen[: gram.shape[0]], ones, imposed)
     if end < 0 or (end != loops[0, layout.WHOLE_RANK] and not loops[0, layout.HELD]):
         return layout.SINGULAR
-    least = _shared(split, first, end, imposed, ones, tau, efforts, np.zeros((k, 1)))
+    least = _shared(split, first, end, imposed, ones, tau, efforts, np.zeros((k, 1), q.dtype))
     for j in range(n):
         efforts[j] = least[j, 0] if imposed[j] else tau[j]
     return status_of(efforts)
@@ -133,13 +139,13 @@ def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stage
         return layout.WRONG_SIZE
     if min(status_of(tau), status_of(a)) != layout.OK:
         return layout.NOT_FINITE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    loaded, forward, rooms = floats.copy(), constrained_rooms(loops, n), slopes_rooms(ints, paths, loops, law)
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    loaded, forward, rooms = floats.copy(), constrained_rooms(loops, n, q), slopes_rooms(ints, paths, loops, law, q)
     work, world = rooms[0], rooms[1]
     passes = work, world, forward
     _, jacobians, _, _, chosen, _, gram = forward
     chosen = chosen[: gram.shape[0]]
-    acc, efforts, mass = a.copy(), tau.copy(), np.empty((n, n))
+    acc, efforts, mass = a.copy(), tau.copy(), np.empty((n, n), q.dtype)
     if k:
         status = constrained(
             tree, loops, imposed, ints, loaded, numbers, stages, law, None, q, v, tau, passes, mass, efforts, acc
@@ -148,13 +154,13 @@ def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stage
         status = _eliminated(imposed, ints, loaded, numbers, stages, law, q, v, work, world, acc, efforts)
     if status != layout.OK:
         return status
-    ones = np.empty(n)
+    ones = np.empty(n, q.dtype)
     ones_of(loops, loaded, ones)
     split, first, end = _split(loops, loaded, jacobians[:k], chosen, ones, imposed)
     if end != loops[0, layout.WHOLE_RANK]:
         return layout.SINGULAR
-    changes, rows, turning = np.empty((3, n, n)), np.empty((4, k, n)), np.empty((0, n))
-    carried, multipliers = np.zeros((k, 1)), np.empty(k)
+    changes, rows, turning = np.empty((3, n, n), q.dtype), np.empty((4, k, n), q.dtype), np.empty((0, n), q.dtype)
+    carried, multipliers = np.zeros((k, 1), q.dtype), np.empty(k, q.dtype)
     if k:
         least = _shared(split, first, end, imposed, ones, tau, efforts, carried)
         write_multipliers(split, end, carried, multipliers)

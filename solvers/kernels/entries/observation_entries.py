@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.choices import select
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.motion_matrices import (
     NUMBERS_OF_BODY,
@@ -11,7 +12,7 @@ from titop.solvers.kernels.equations.motion_matrices import (
     write_coriolis,
     write_rigid_momentum_matrix,
 )
-from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of, status_of_rows, status_of_slopes
+from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of, status_of_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import elastic_energy
 from titop.solvers.kernels.ports.interactions import stored_energy
@@ -25,38 +26,34 @@ from titop.solvers.kernels.tree.joints import element_of
 from titop.solvers.kernels.tree.kinematics import outward_poses, outward_twists, world_poses
 from titop.solvers.kernels.tree.springs import add_elastic_energy
 from titop.solvers.native.kernel import entry, shared
-from titop.solvers.native.signatures import CUBE, FLAG, FLOATS, INTEGER, INTS, VECTOR
+from titop.solvers.native.signatures import FLAG, FLOATS, INTEGER, INTS, RESULT, RESULT_ROWS, STATE, VECTOR
 
 #: Whether the system has general blocks or interactions: see `pair.Pair`.
 LAWS = True
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, CUBE)
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, FLOATS, STATE, STATE, STATE, RESULT_ROWS)
 def regressor(ints, floats, numbers, stages, bodies, frames, q, v, a, result):
-    """The regressors (batch, 10 a body, nv) of the bodies whose elements stand in `bodies` (1, count), at stacked states."""
-    nv, count = ints[0, layout.NV], bodies.shape[1]
-    if q.shape[1] != ints[0, layout.NQ] or v.shape[1] != nv or a.shape[1] != nv or result.shape[2] != nv:
+    """The regressors (10 a body, nv) of the bodies whose elements stand in `bodies` (1, count)."""
+    count = bodies.shape[1]
+    if not sizes_fit(ints, q, v, a, v) or result.shape[0] != NUMBERS_OF_BODY * count or result.shape[1] != v.size:
         return layout.WRONG_SIZE
-    if not (q.shape[0] == v.shape[0] == a.shape[0] == result.shape[0]) or result.shape[1] != NUMBERS_OF_BODY * count:
-        return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS))
-    pose, wrenches = np.empty((1, 12)), np.empty((NUMBERS_OF_BODY, 6))
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype)
+    pose, wrenches = np.empty((1, 12), q.dtype), np.empty((NUMBERS_OF_BODY, 6), q.dtype)
     result[:] = 0.0
-    for row in range(q.shape[0]):
-        status = outward_twists(ints, floats, numbers, stages, law, q[row], v[row], work)
-        if status != layout.OK:
-            return status
-        status = outward_motions(ints, floats, numbers, stages, law, q[row], v[row], a[row], work, layout.KNOWN)
-        if status != layout.OK:
-            return status
-        for k in range(count):
-            part = result[row, NUMBERS_OF_BODY * k : NUMBERS_OF_BODY * (k + 1)]
-            write_body_regressor(ints, floats, law, work, bodies[0, k], frames, pose, wrenches, part)
-    return status_of_slopes(result)
+    status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
+    if status == layout.OK:
+        status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, layout.KNOWN)
+    if status != layout.OK:
+        return status
+    for k in range(count):
+        part = result[NUMBERS_OF_BODY * k : NUMBERS_OF_BODY * (k + 1)]
+        write_body_regressor(ints, floats, law, work, bodies[0, k], frames, pose, wrenches, part)
+    return status_of_rows(result)
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, VECTOR, FLOATS)
+@pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, STATE, RESULT_ROWS)
 def port_pose(ints, floats, numbers, stages, element, port, frame, q, pose):
     """Rotation (9) and position (3) of a port into `pose` (1, 12).
 
@@ -66,26 +63,28 @@ def port_pose(ints, floats, numbers, stages, element, port, frame, q, pose):
         return layout.WRONG_SIZE
     if status_of(q) != layout.OK:
         return layout.NOT_FINITE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS))
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype)
     copy(frame, pose[0])
-    status = walk(ints, floats, numbers, stages, law, q, np.zeros(ints[0, layout.NV]), work, element, port, pose, None)
+    status = walk(ints, floats, numbers, stages, law, q, np.zeros(ints[0, layout.NV], q.dtype), work, element, port, pose, None)
     return status if status != layout.OK else status_of(pose[0])
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, FLAG, VECTOR, FLOATS)
+@pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, FLAG, STATE, RESULT_ROWS)
 def port_jacobian(ints, floats, numbers, stages, element, port, frame, in_world, q, jacobian):
     """Jacobian (6 x nv) of a port's twist, in its frame, or in inertial axes if it is asked for `in_world`."""
     if q.size != ints[0, layout.NQ] or jacobian.shape[0] != 6 or jacobian.shape[1] != ints[0, layout.NV]:
         return layout.WRONG_SIZE
     if status_of(q) != layout.OK:
         return layout.NOT_FINITE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS))
-    pose = np.empty((1, 12))
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype)
+    pose = np.empty((1, 12), q.dtype)
     copy(frame, pose[0])
     jacobian[:] = 0.0
-    status = walk(ints, floats, numbers, stages, law, q, np.zeros(ints[0, layout.NV]), work, element, port, pose, jacobian)
+    status = walk(
+        ints, floats, numbers, stages, law, q, np.zeros(ints[0, layout.NV], q.dtype), work, element, port, pose, jacobian
+    )
     if status == layout.OK and in_world:
         turn_columns(pose, jacobian)
     return status if status != layout.OK else min(status_of(pose[0]), status_of_rows(jacobian))
@@ -93,7 +92,7 @@ def port_jacobian(ints, floats, numbers, stages, element, port, frame, in_world,
 
 @shared
 def _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, a, motion):
-    work, pose = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((1, 12))
+    work, pose = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype), np.empty((1, 12), q.dtype)
     status = move_along(ints, floats, numbers, stages, law, q, v, a, work, element)
     if status != layout.OK:
         return status
@@ -102,63 +101,66 @@ def _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, a
     return status_of(motion[0])
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, VECTOR, VECTOR, VECTOR, FLOATS)
+@pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, STATE, STATE, STATE, RESULT_ROWS)
 def port_motion(ints, floats, numbers, stages, element, port, frame, q, v, a, motion):
     """Rotation (9), position (3), twist and acceleration less gravity's (6 each, in its frame) of a port into `motion`."""
     if not sizes_fit(ints, q, v, a, v) or motion.size != 24:
         return layout.WRONG_SIZE
     if min(status_of(q), min(status_of(v), status_of(a))) != layout.OK:
         return layout.NOT_FINITE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
     return _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, a, motion)
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, FLAG, VECTOR, VECTOR, FLOATS)
+@pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, FLAG, STATE, STATE, RESULT_ROWS)
 def port_twist(ints, floats, numbers, stages, element, port, frame, in_world, q, v, twist):
     """Twist (1 x 6) of a port, in its frame or in inertial axes."""
     if not sizes_fit(ints, q, v, v, v) or twist.size != 6:
         return layout.WRONG_SIZE
     if min(status_of(q), status_of(v)) != layout.OK:
         return layout.NOT_FINITE
-    law, motion = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None, np.empty((1, 24))
-    status = _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, np.zeros(v.size), motion)
+    law, motion = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, np.empty((1, 24), q.dtype)
+    status = _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, np.zeros(v.size, q.dtype), motion)
     if status == layout.OK:
         put_six(twist, 0, 0, in_axes(motion, 12, in_world))
     return status
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, FLAG, FLAG, VECTOR, VECTOR, VECTOR, FLOATS)
+@pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, FLAG, FLAG, STATE, STATE, STATE, RESULT_ROWS)
 def port_acceleration(ints, floats, numbers, stages, element, port, frame, in_world, classical, q, v, a, acceleration):
     """Acceleration (1 x 6) of a port: spatial or classical, in its frame or inertial axes."""
     if not sizes_fit(ints, q, v, a, v) or acceleration.size != 6:
         return layout.WRONG_SIZE
     if min(status_of(q), min(status_of(v), status_of(a))) != layout.OK:
         return layout.NOT_FINITE
-    law, motion = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None, np.empty((1, 24))
+    law, motion = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, np.empty((1, 24), q.dtype)
     status = _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, a, motion)
     if status == layout.OK:
         put_six(acceleration, 0, 0, acceleration_of(floats, motion, in_world, classical))
     return status
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, FLOATS)
+@pair(INTS, FLOATS, FLOATS, INTS, STATE, RESULT_ROWS)
 def momentum_matrix(ints, floats, numbers, stages, q, matrix):
     """The matrix (6 x nv) from v to linear momentum and angular momentum about the inertial origin."""
     n, count = ints[0, layout.NV], ints[0, layout.ELEMENTS]
     if q.size != ints[0, layout.NQ] or matrix.shape[0] != 6 or matrix.shape[1] != n:
         return layout.WRONG_SIZE
-    law, work = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None, np.empty((count, layout.FORWARD_COLUMNS))
-    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n), work)
+    law, work = (
+        np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None,
+        np.empty((count, layout.FORWARD_COLUMNS), q.dtype),
+    )
+    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n, q.dtype), work)
     if status != layout.OK:
         return status
     if LAWS:
-        world = np.empty((count, 12))
+        world = np.empty((count, 12), q.dtype)
         world_poses(ints, law, work, world)
         composite_inertias(ints, floats, law, work)
         write_momentum_matrix(ints, floats, law, work, world, matrix)
     else:
         write_rigid_momentum_matrix(
-            ints, floats, work, np.empty((count, layout.SUM_COLUMNS)), np.empty(count, np.int64), matrix
+            ints, floats, work, np.empty((count, layout.SUM_COLUMNS), q.dtype), np.empty(count, np.int64), matrix
         )
     return status_of_rows(matrix)
 
@@ -169,28 +171,35 @@ def coriolis_matrix(ints, floats, paths, q, v, matrix):
     n, count = ints[0, layout.NV], ints[0, layout.ELEMENTS]
     if not sizes_fit(ints, q, v, v, v) or matrix.shape[0] != n or matrix.shape[1] != n:
         return layout.WRONG_SIZE
-    work = np.empty((count, layout.INVERSE_COLUMNS))
+    work = np.empty((count, layout.INVERSE_COLUMNS), q.dtype)
     status = outward_twists(ints, floats, None, None, None, q, v, work)
     if status != layout.OK:
         return status
     write_coriolis(
-        ints, floats, v, paths, work, np.empty((count, layout.SUM_COLUMNS)), np.empty((n, layout.COLUMN_COLUMNS)), matrix
+        ints,
+        floats,
+        v,
+        paths,
+        work,
+        np.empty((count, layout.SUM_COLUMNS), q.dtype),
+        np.empty((n, layout.COLUMN_COLUMNS), q.dtype),
+        matrix,
     )
     return status_of_rows(matrix)
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, INTS, VECTOR, FLOATS)
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, STATE, RESULT_ROWS)
 def inverse_mass_matrix(ints, floats, numbers, stages, tree, q, inverse):
     """The inverse of the mass matrix; `tree` is that of coordinates."""
     n = ints[0, layout.NV]
     if q.size != ints[0, layout.NQ] or inverse.shape[0] != n or inverse.shape[1] != n:
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS))
-    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n), work)
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype)
+    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n, q.dtype), work)
     if status != layout.OK:
         return status
-    matrix = np.zeros((n, n))
+    matrix = np.zeros((n, n), q.dtype)
     composite_inertias(ints, floats, law, work)
     fill_mass_matrix(ints, floats, law, work, matrix)
     failed = factor(tree, matrix)
@@ -200,12 +209,10 @@ def inverse_mass_matrix(ints, floats, numbers, stages, tree, q, inverse):
     return min(status_of(q), status_of_rows(inverse))
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, FLOATS, FLOATS, VECTOR)
-def energies(ints, floats, numbers, stages, q, v, work, world, result):
-    """Kinetic, gravity's and elastic energy (3); `work` and `world` receive twists and poses of all elements."""
+@shared
+def _energies(ints, floats, numbers, stages, law, q, v, work, world, result):
     if not sizes_fit(ints, q, v, v, v) or result.size != 3:
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
     status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
     if status != layout.OK:
         return status
@@ -221,13 +228,32 @@ def energies(ints, floats, numbers, stages, q, v, work, world, result):
     return status_of(result)
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR)
+@pair(INTS, FLOATS, FLOATS, INTS, STATE, STATE, RESULT)
+def energies(ints, floats, numbers, stages, q, v, result):
+    """Kinetic, gravity's and elastic energy (3)."""
+    count = ints[0, layout.ELEMENTS]
+    work, world = np.empty((count, layout.INVERSE_COLUMNS), q.dtype), np.empty((count, 12), q.dtype)
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    return _energies(ints, floats, numbers, stages, law, q, v, work, world, result)
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, FLOATS, FLOATS, VECTOR)
+def observed(ints, floats, numbers, stages, q, v, work, world, result):
+    """The same; `work` and `world` receive twists and poses of all elements."""
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    return _energies(ints, floats, numbers, stages, law, q, v, work, world, result)
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, STATE, STATE, RESULT)
 def momentum(ints, floats, numbers, stages, q, v, result):
     """Linear momentum, and angular momentum about the inertial origin (6)."""
     if not sizes_fit(ints, q, v, v, v) or result.size != 6:
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    work, world = (
+        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
+        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
+    )
     status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
     if status != layout.OK:
         return status
@@ -237,19 +263,19 @@ def momentum(ints, floats, numbers, stages, q, v, result):
     return status_of(result)
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR)
+@pair(INTS, FLOATS, FLOATS, INTS, STATE, RESULT)
 def center_of_mass(ints, floats, numbers, stages, q, result):
     """Centre of mass in the inertial frame (3), which is the first moment if there is no mass, and mass."""
     if q.size != ints[0, layout.NQ] or result.size != 4:
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS))
-    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(ints[0, layout.NV]), work)
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype)
+    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(ints[0, layout.NV], q.dtype), work)
     if status != layout.OK:
         return status
     result[:] = 0.0
     add_mass(ints, floats, law, work, result)
-    if result[3] > 0.0:
-        for k in range(3):
-            result[k] /= result[3]
+    divisor = select(result[3] > 0.0, result[3], 1.0)
+    for k in range(3):
+        result[k] /= divisor
     return status_of(result)

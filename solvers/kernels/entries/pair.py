@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from titop.solvers.native.kernel import Kernel
-from titop.solvers.native.signatures import INTEGER, Signature, Type
+from titop.solvers.native.signatures import IN_LANES, INTEGER, SINGLE, Signature, Type
 
 #: Arguments that kernels for rigid systems, and for systems without closures and gears, do without.
 _OF_LAWS = ("numbers", "stages")
@@ -24,10 +24,13 @@ class Pair(NamedTuple):
         not among the arguments.
     mixed : Kernel
         For all: it is True.
+    stacked : Pair or None
+        The same for stacked states, of a function whose arguments say what each state has of its own.
     """
 
     rigid: Kernel
     mixed: Kernel
+    stacked: Any = None
 
 
 def pair(
@@ -43,13 +46,17 @@ def pair(
         names = function.__code__.co_varnames
         title = function.__name__ if closed is None else f"{'closed' if closed else 'open'}_{function.__name__}"
 
-        def kernel(name: str, laws: bool) -> Kernel:
+        def kernel(name: str, laws: bool, form: str = SINGLE) -> Kernel:
             kind = FunctionType(function.__code__, {**function.__globals__, "LAWS": laws, "CLOSED": closed}, name)
             kind.__doc__ = function.__doc__
             left_out = (*(() if laws else _OF_LAWS), *(_OF_CLOSURES if closed is False else ()))
             types = (kind._replace(given=False) if at in left_out else kind for at, kind in zip(names, arguments, strict=False))
-            return Kernel(kind, Signature(tuple(types), result), whole=whole)
+            return Kernel(kind, Signature(tuple(types), result), whole=whole, form=form)
 
-        return Pair(kernel(title, False), kernel(f"{title}_of_all", True))
+        def both(form: str) -> tuple[Kernel, Kernel]:
+            return kernel(title, False, form), kernel(f"{title}_of_all", True, form)
+
+        is_for_stacks = any(kind.stacked for kind in arguments)
+        return Pair(*both(SINGLE), Pair(*both(IN_LANES)) if is_for_stacks else None)
 
     return decorate

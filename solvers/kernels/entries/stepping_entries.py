@@ -59,7 +59,7 @@ def steps(
     q, v, a, effort = np.empty(nq), np.empty(nv), np.empty(nv), np.empty(nv)
     if CLOSED:
         step, closed, mass, efforts = np.empty(nv), np.empty(nv), np.empty((nv, nv)), np.empty(nv)
-        rooms = work, world, constrained_rooms(loops, nv)
+        rooms = work, world, constrained_rooms(loops, nv, states)
     else:
         multi = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
     left, used, looking, cuts = max(tries, 1), last, False, 0

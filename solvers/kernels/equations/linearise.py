@@ -72,14 +72,17 @@ def linearise_blocks(ints, floats, numbers, stages, law, slopes, q, v, a, work, 
 
 
 @shared
-def linearised_rooms(ints, rows, wide, law):
-    """Return the rooms of `linearised_forward` but for efforts: `rows` of columns, and sums so `wide`."""
+def linearised_rooms(ints, rows, wide, law, q):
+    """Return the rooms of `linearised_forward` for a state q, but for efforts: `rows` of columns, and sums so `wide`."""
     count, spare, slopes = ints[0, layout.ELEMENTS], law, law
     if law is not None:
-        spare, slopes = np.empty((1, ints[0, layout.LAW_SIZE])), np.empty((1, ints[0, layout.SLOPES_SIZE]))
-    work, multi = np.empty((count, layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
-    world, sums = np.empty((world_rows(ints), 12)), np.empty((sum_rows(ints), wide))
-    return spare, slopes, work, multi, world, sums, np.empty((rows, layout.COLUMN_COLUMNS))
+        spare, slopes = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype), np.empty((1, ints[0, layout.SLOPES_SIZE]), q.dtype)
+    work, multi = (
+        np.empty((count, layout.FORWARD_COLUMNS), q.dtype),
+        np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS), q.dtype),
+    )
+    world, sums = np.empty((world_rows(ints), 12), q.dtype), np.empty((sum_rows(ints), wide), q.dtype)
+    return spare, slopes, work, multi, world, sums, np.empty((rows, layout.COLUMN_COLUMNS), q.dtype)
 
 
 @helper

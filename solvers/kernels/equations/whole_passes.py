@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.choices import everywhere
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import law_size, result_at
 from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
@@ -89,7 +90,7 @@ def status_of(out):
         d += 0.0 * out[k + 3]
     for k in range(out.size - rest, out.size):
         a += 0.0 * out[k]
-    return layout.OK if a + b + c + d == 0.0 else layout.NOT_FINITE
+    return layout.OK if everywhere(a + b + c + d == 0.0) else layout.NOT_FINITE
 
 
 @helper
@@ -223,7 +224,7 @@ def eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world):
 @shared
 def hybrid_from_twists(ints, floats, law, q, v, a, tau, imposed, work, multi, world):
     """Turn known twists and laws, which are used up, into accelerations and efforts of a tree: complete `a` and `tau`."""
-    passive, effort = np.zeros(tau.size), np.empty(tau.size)
+    passive, effort = np.zeros(tau.size, q.dtype), np.empty(tau.size, q.dtype)
     add_passive_efforts(ints, floats, q, v, passive)
     if law is not None:
         add_interaction_efforts(ints, law, passive, 1.0)

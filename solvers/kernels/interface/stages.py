@@ -23,9 +23,9 @@ own (see `titop.solvers.native.programs`), it stands in the block's row of stage
 
 Blocks on which something acts, given the pose of their parent port (rotation 9, position 3) and gravity, have as well
 
-``apply(n, count, applying, numbers, q, v, twist, pose, gravity, efforts)``
+``apply(n, count, applying, stages, numbers, q, v, twist, pose, gravity, efforts)``
     writes what acts on the block (6 + n), as much of it as `applying` says (see `layout`).
-``apply_slopes(n, count, applying, numbers, q, v, twist, pose, gravity, slopes)``
+``apply_slopes(n, count, applying, stages, numbers, q, v, twist, pose, gravity, slopes)``
     writes the derivatives of all of it by q, v, the twist and a displacement of the parent port.
 
 Interactions have stages of their own, told the numbers of ports, coordinates and inputs, which are the last of `numbers`
@@ -52,19 +52,25 @@ part of `law` with the motion of their targets (see `layout`):
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.solvers.kernels.interface import layout
 from titop.solvers.native.kernel import helper
+from titop.solvers.native.signatures import INTEGER, STATE_AT, TABLE_AT
 
 
 class Intrinsic:
     """A function of `intrinsics`, for kernels that name it before numba is loaded."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, as_written: Any = None) -> None:
+        self.name, self._as_written = name, as_written
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Return what the function gives where a kernel runs as it is written."""
+        return self._as_written(*arguments)
 
     @property
     def _numba_type_(self) -> Any:
@@ -116,8 +122,10 @@ class Call(NamedTuple):
     slopes: int
 
 
-#: How many integers the stages of interactions take.
-INTERACTION_ARGUMENTS = 9
+#: The arguments of stages of blocks, of what acts on blocks, and of interactions.
+CALL = (*[INTEGER] * 7, TABLE_AT, *[STATE_AT] * 8)
+APPLYING_CALL = (*[INTEGER] * 4, TABLE_AT, *[STATE_AT] * 4, TABLE_AT, STATE_AT)
+INTERACTION_CALL = (*[INTEGER] * 6, TABLE_AT, *[STATE_AT] * 2)
 
 address_of: Any = Intrinsic("address_of")
 floats_at: Any = Intrinsic("floats_at")
@@ -126,6 +134,8 @@ row_at: Any = Intrinsic("row_at")
 vector_at: Any = Intrinsic("vector_at")
 part_of: Any = Intrinsic("part_of")
 call_at: Any = Intrinsic("call_at")
+fused: Any = Intrinsic("fused", lambda x, y, z: float(Fraction(x) * Fraction(y) + Fraction(z)))
+complex_type: Any = Intrinsic("complex_type")
 
 
 @helper

@@ -12,7 +12,7 @@ import numpy as np
 from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.blocks.laws.vectors import cross3, times, transposed
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, row_at
+from titop.solvers.kernels.interface.stages import INTERACTION_CALL, row_at
 from titop.solvers.kernels.spatial.algebra import copy, matrix_of, six
 from titop.solvers.native.kernel import Helper, Stage, StageHelper, helper
 
@@ -77,21 +77,20 @@ def interaction_stages(
         inner = function if function is None or isinstance(function, Helper) else StageHelper(function)
         return inner if is_whole or inner is None else _whole(inner)
 
-    def stage(of: str, function: Any, size: Any) -> Any:
-        return Stage(f"{name}_{of}", _reading(function, helper(size)), INTERACTION_ARGUMENTS) if function else None
+    def stage(of: str, function: Any, stage: int) -> Any:
+        return Stage(f"{name}_{of}", _reading(function, RESULT_SIZES[stage]), INTERACTION_CALL) if function else None
 
     acts = whole(write)
     slopes = whole(write_slopes) or StageHelper(_slopes_of(acts))
-    # of how many numbers results are: for p ports, n coordinates, m inputs and k numbers; where they are to be is at r
     return InteractionStages(
-        stage("act", acts, lambda p, n, m, k, r: 6 * p + n),
-        stage("act_slopes", slopes, lambda p, n, m, k, r: (6 * p + n) * slopes_width(p, n)),
-        stage("stored", whole(write_energy), lambda p, n, m, k, r: 1),
-        stage("gap", whole(write_gap), lambda p, n, m, k, r: 2 * np.int64(row_at(r, 1)[0, 0])),
-        stage("rates", whole(write_rates), lambda p, n, m, k, r: m),
-        stage("rates_driven", whole(write_rates_driven), lambda p, n, m, k, r: m * m),
-        stage("rates_slopes", whole(write_rates_slopes), lambda p, n, m, k, r: m * (slopes_width(p, n) + 6 * p + n)),
-        stage("touches", whole(write_touches), lambda p, n, m, k, r: layout.TOUCH_SIZE * k),
+        stage("act", acts, layout.ACT),
+        stage("act_slopes", slopes, layout.ACT_SLOPES),
+        stage("stored", whole(write_energy), layout.STORED),
+        stage("gap", whole(write_gap), layout.GAP),
+        stage("rates", whole(write_rates), layout.RATES),
+        stage("rates_driven", whole(write_rates_driven), layout.RATES_DRIVEN),
+        stage("rates_slopes", whole(write_rates_slopes), layout.RATES_SLOPES),
+        stage("touches", whole(write_touches), TOUCHES),
     )
 
 
@@ -200,3 +199,19 @@ def put_slope(loads, rows, slopes, width, column):
     """Write what a step has changed as a column of the derivatives."""
     for r in range(rows):
         slopes[0, r * width + column] = loads[0, r].imag / STEP
+
+
+#: Beside the stages that kernels call (see `layout`): what reads everything that touches in a contact.
+TOUCHES = -1
+
+#: Of how many numbers the results of stages are: for p ports, n coordinates, m inputs and k numbers; where they are to be is r.
+RESULT_SIZES = {
+    layout.ACT: helper(lambda p, n, m, k, r: 6 * p + n),
+    layout.ACT_SLOPES: helper(lambda p, n, m, k, r: (6 * p + n) * slopes_width(p, n)),
+    layout.STORED: helper(lambda p, n, m, k, r: 1),
+    layout.GAP: helper(lambda p, n, m, k, r: 2 * np.int64(row_at(r, 1)[0, 0])),
+    layout.RATES: helper(lambda p, n, m, k, r: m),
+    layout.RATES_DRIVEN: helper(lambda p, n, m, k, r: m * m),
+    layout.RATES_SLOPES: helper(lambda p, n, m, k, r: m * (slopes_width(p, n) + 6 * p + n)),
+    TOUCHES: helper(lambda p, n, m, k, r: layout.TOUCH_SIZE * k),
+}

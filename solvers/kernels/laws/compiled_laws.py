@@ -25,7 +25,7 @@ from titop.solvers.kernels.interface.records import (
     result_at,
     slopes_size,
 )
-from titop.solvers.kernels.interface.stages import Call, call_at, ints_at, row_at, vector_at
+from titop.solvers.kernels.interface.stages import APPLYING_CALL, CALL, call_at, ints_at, row_at, vector_at
 from titop.solvers.kernels.laws.matrices import clear, put_column
 from titop.solvers.kernels.spatial.algebra import (
     add_six,
@@ -64,11 +64,11 @@ class CompiledSurroundings:
         def stage(of: str, function: Any, columns_of: Any) -> Stage:
             inner, columns = StageHelper(function), helper(columns_of)
 
-            def stage(n, count, applying, numbers, q, v, twist, pose, gravity, result):
+            def stage(n, count, applying, stages, numbers, q, v, twist, pose, gravity, result):
                 motion = row_at(numbers, count), vector_at(q, n), vector_at(v, n), row_at(twist, 6), row_at(pose, 12)
                 return inner(n, applying, *motion, vector_at(gravity, 3), row_at(result, (6 + n) * columns(n)))
 
-            return Stage(f"{name}_{of}", stage, 10)
+            return Stage(f"{name}_{of}", stage, APPLYING_CALL)
 
         self.apply = stage("apply", apply, lambda n: 1)
         self.apply_slopes = stage("apply_slopes", apply_slopes, lambda n: 2 * n + 12)
@@ -118,7 +118,7 @@ class CompiledLaw:
         surroundings: CompiledSurroundings | None = None,
     ) -> None:
         def stage(of: str, function: Any) -> Stage:
-            return Stage(f"{name}_{of}", function, len(Call._fields))
+            return Stage(f"{name}_{of}", function, CALL)
 
         self.terms = stage("terms", _reading(terms) if terms else _terms_of(write))
         self.outward = stage("outward", _reading(outward)) if outward else OUTWARD
@@ -274,8 +274,8 @@ def _inward(n, ports, used, passive, known, stages, numbers, q, v, a, twist, acc
     return layout.OK
 
 
-OUTWARD = Stage("outward_from_terms", _outward, len(Call._fields))
-INWARD = Stage("inward_from_terms", _reading(_inward), len(Call._fields))
+OUTWARD = Stage("outward_from_terms", _outward, CALL)
+INWARD = Stage("inward_from_terms", _reading(_inward), CALL)
 
 
 # -- what acts on blocks, as users say it

@@ -21,6 +21,7 @@ from titop.solvers.kernels.interface.stages import (
     vector_at,
 )
 from titop.solvers.native.kernel import feature, helper
+from titop.solvers.native.signatures import INTEGER
 
 ROW = 0  # of an interaction, -1 for a stop
 PLACE = 1  # of an interaction: which of its gaps,
@@ -62,7 +63,7 @@ def cleared(ints, numbers, stages, law, q, v, length, guards):
     return gaps_guarded((*given, *laws, *state, address_of(length, 0), address_of(guards, 0), guards.shape[0]))
 
 
-@feature(12)
+@feature(*[INTEGER] * 12)
 def gaps_guarded(ints, rows, law, numbers, number_count, stages, kinds, q, v, length, guards, count):
     """See `cleared`."""
     table, given = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(guards, count, GUARD_COLUMNS)

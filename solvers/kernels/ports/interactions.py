@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.choices import select
 from titop.blocks.basics.tolerances import FEW_ROUNDINGS
 from titop.blocks.laws.vectors import product, times, transposed
 from titop.solvers.kernels.interface import layout
@@ -28,6 +29,7 @@ from titop.solvers.kernels.ports.port_motion import port_pose, twist_of_port
 from titop.solvers.kernels.spatial.algebra import carry_wrench, dot, put_six, six
 from titop.solvers.kernels.tree.general import subspace_column
 from titop.solvers.native.kernel import feature, helper
+from titop.solvers.native.signatures import INTEGER, STATE_AT, TABLE_AT
 
 
 @helper
@@ -62,7 +64,7 @@ def _asked(ints, floats, numbers, stages, law, q, v, work, world):
     return (*given(ints, law, work), address_of(floats, 0), *laws, address_of(q, 0), address_of(v, 0), address_of(world, 0))
 
 
-@feature(14)
+@feature(*[INTEGER] * 2, *[STATE_AT] * 2, INTEGER, *[TABLE_AT] * 2, *[INTEGER] * 3, *[STATE_AT] * 3, INTEGER)
 def interactions_asked(ints, rows, law, work, columns, floats, numbers, number_count, stages, kinds, q, v, world, stage):
     """Let a stage of every interaction write what it does, or its energy."""
     table = ints_at(ints, rows, layout.INT_COLUMNS)
@@ -129,7 +131,7 @@ def _placed(law, o, count, r, rounding):
         at = o + layout.MOTION_SIZE * k
         before = law[0, at], law[0, at + 1], law[0, at + 2]
         near = _size((before[0] - r[0], before[1] - r[1], before[2] - r[2])) <= rounding
-        x, y, z = before[0] if near else x, before[1] if near else y, before[2] if near else z
+        x, y, z = select(near, before[0], x), select(near, before[1], y), select(near, before[2], z)
     return x, y, z
 
 
@@ -142,7 +144,7 @@ def apply_interactions(ints, floats, law, work, general):
             work[:] = np.nan
 
 
-@feature(7)
+@feature(INTEGER, INTEGER, STATE_AT, STATE_AT, INTEGER, TABLE_AT, INTEGER)
 def interaction_application(ints, rows, law, work, columns, floats, general):
     """See `apply_interactions`."""
     table = ints_at(ints, rows, layout.INT_COLUMNS)
@@ -201,7 +203,7 @@ def take_own_states(ints, numbers, state):
     return own_states_taken((address_of(ints, 0), ints.shape[0], address_of(numbers, 0), numbers.shape[1], where))
 
 
-@feature(5)
+@feature(*[INTEGER] * 5)
 def own_states_taken(ints, rows, numbers, count, states):
     """See `take_own_states`."""
     table, told = ints_at(ints, rows, layout.INT_COLUMNS), row_at(numbers, count)
@@ -228,7 +230,7 @@ def write_own_rates(ints, numbers, stages, law, rate):
     return own_rates_written((*told, address_of(stages, 0), stages.shape[0], where))
 
 
-@feature(8)
+@feature(*[INTEGER] * 8)
 def own_rates_written(ints, rows, law, numbers, count, stages, kinds, rates):
     """See `write_own_rates`."""
     table, told = ints_at(ints, rows, layout.INT_COLUMNS), row_at(numbers, count)

@@ -30,6 +30,7 @@ from titop.solvers.kernels.tree.joints import along_joint
 from titop.solvers.kernels.tree.kinematics import world_poses
 from titop.solvers.kernels.tree.subtree_sums import clear
 from titop.solvers.native.kernel import feature, helper
+from titop.solvers.native.signatures import INTEGER, STATE_AT, TABLE_AT
 
 
 @helper
@@ -47,7 +48,7 @@ def apply_loads(ints, floats, law, work, world, general):
                 law[:] = np.nan
 
 
-@feature(8)
+@feature(INTEGER, INTEGER, STATE_AT, STATE_AT, INTEGER, TABLE_AT, STATE_AT, INTEGER)
 def load_application(ints, rows, law, work, columns, floats, world, general):
     """See `apply_loads`."""
     table = ints_at(ints, rows, layout.INT_COLUMNS)
@@ -91,7 +92,7 @@ def _addresses(floats, world, sums):
     return address_of(floats, 0), address_of(world, 0), address_of(sums, 0), sums.shape[0], sums.shape[1]
 
 
-@feature(7)
+@feature(INTEGER, INTEGER, TABLE_AT, STATE_AT, STATE_AT, INTEGER, STATE_AT)
 def load_holding(ints, rows, floats, world, sums, sum_rows, columns):
     """See `hold_loads`."""
     table = ints_at(ints, rows, layout.INT_COLUMNS)
@@ -175,7 +176,7 @@ def apply_to_ports(ints, floats, law, work, world):
             work[:] = np.nan
 
 
-@feature(7)
+@feature(INTEGER, INTEGER, STATE_AT, STATE_AT, INTEGER, TABLE_AT, STATE_AT)
 def port_application(ints, rows, law, work, columns, floats, world):
     """See `apply_to_ports`."""
     table = ints_at(ints, rows, layout.INT_COLUMNS)

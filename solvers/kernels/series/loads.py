@@ -24,6 +24,7 @@ from titop.solvers.kernels.spatial.algebra import (
 )
 from titop.solvers.kernels.tree.kinematics import world_poses
 from titop.solvers.native.kernel import feature, helper, shared
+from titop.solvers.native.signatures import INTEGER
 
 # -- rows of loads, one for each order
 _PULL = 0  # the wrench at its port, in the frame that the element or, if inertial, its port's frame had at the beginning (6)
@@ -63,7 +64,7 @@ def subtract_loads(ints, floats, k, orders, motions, pulls, wrenches, columns, c
             wrenches[:] = np.nan
 
 
-@feature(8)
+@feature(*[INTEGER] * 8)
 def load_coefficients(ints, rows, floats, changes, change_rows, orders, world, pulls):
     """See `start_loads`."""
     table, own = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
@@ -93,7 +94,7 @@ def _write_coefficients(ints, floats, changes, change_rows, orders, world, pulls
             put_six(pulls, n * orders + k, _PULL, scaled(scale, wrench))
 
 
-@feature(10)
+@feature(*[INTEGER] * 10)
 def load_subtraction(ints, rows, floats, k, orders, motions, pulls, wrenches, columns, column):
     """See `subtract_loads`."""
     table, own = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from titop.blocks.basics.choices import everywhere, select
 from titop.blocks.basics.spatial import coupling_coefficients, half_cotangent, half_cotangent_slope, rotation_coefficients
 from titop.blocks.basics.tolerances import CENTRAL_STEP
 from titop.blocks.laws.vectors import cross3, dot3
@@ -75,11 +76,13 @@ def log_rate_bias(phi, w):
 @helper
 def quaternion_log(x, y, z, w):
     """Return the rotation vector of a unit quaternion, with an angle of at most pi."""
-    sine = math.sqrt(x * x + y * y + z * z)
-    if w < 0.0:
-        x, y, z, w = -x, -y, -z, -w
-    scale = 2.0 / w * (1.0 - (sine / w) ** 2 / 3.0) if sine < CENTRAL_STEP * w else 2.0 * math.atan2(sine, w) / sine
-    return scale * x, scale * y, scale * z
+    sine, side = math.sqrt(x * x + y * y + z * z), select(w < 0.0, -1.0, 1.0)
+    w = side * w
+    small, part = sine < CENTRAL_STEP * w, sine / w
+    scale = 2.0 / w * (1.0 - part * part / 3.0)
+    if not everywhere(small):
+        scale = select(small, scale, 2.0 * math.atan2(sine, w) / sine)
+    return side * scale * x, side * scale * y, side * scale * z
 
 
 @helper

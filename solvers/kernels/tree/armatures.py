@@ -13,6 +13,7 @@ from titop.solvers.kernels.interface.stages import address_of, floats_at, ints_a
 from titop.solvers.kernels.spatial.algebra import plus, scaled, turned_wrench, twist_cross, unit
 from titop.solvers.kernels.tree.joints import axis, coordinates_of
 from titop.solvers.native.kernel import feature, helper
+from titop.solvers.native.signatures import INTEGER, STATE_AT, TABLE_AT
 
 
 @helper
@@ -53,7 +54,7 @@ def add_armature_gyroscopic(ints, floats, v, tau):
         tau[0] = np.nan  # the reason waits for `callbacks.raise_pending`
 
 
-@feature(5)
+@feature(INTEGER, INTEGER, TABLE_AT, STATE_AT, STATE_AT)
 def armature_gyroscopic(ints, rows, floats, v, tau):
     """See `add_armature_gyroscopic`."""
     table, numbers = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 
+from titop.blocks.basics.choices import everywhere
 from titop.blocks.basics.tolerances import CANCELLED
 from titop.solvers.native.kernel import helper
 
@@ -27,7 +28,7 @@ def factor(tree, matrix):
     for p in range(tree.shape[1] - 1, -1, -1):
         k = tree[0, p]
         pivot = matrix[k, k]
-        if not pivot > 0.0:
+        if not everywhere(pivot > 0.0):
             return k
         i, below = tree[1, k], k
         while i >= 0:
@@ -36,7 +37,7 @@ def factor(tree, matrix):
             while j >= 0:
                 matrix[i, j] -= share * matrix[k, j]
                 j = tree[1, j]
-            if not matrix[i, i] > CANCELLED * matrix[i, below]:
+            if not everywhere(matrix[i, i] > CANCELLED * matrix[i, below]):
                 return i
             matrix[k, i] = share
             i, below = tree[1, i], i

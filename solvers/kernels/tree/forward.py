@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.choices import everywhere
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, is_used, port_at
 from titop.solvers.kernels.interface.stages import part_of
@@ -97,7 +98,8 @@ def inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi):
         if kind == layout.AXIAL:
             pivot, inertia, bias = _eliminate_axial(ints, floats, i, inertia, bias, gamma, a, effort, imposed, work)
             p, w = floats[i, layout.LINEAR], floats[i, layout.ANGULAR]
-            if not pivot > floats[i, layout.ROUNDING] * (p * p * work[i, layout.CARRIED] + w * w * work[i, layout.CARRIED + 1]):
+            carried = p * p * work[i, layout.CARRIED] + w * w * work[i, layout.CARRIED + 1]
+            if not everywhere(pivot > floats[i, layout.ROUNDING] * carried):
                 return i
         elif kind == layout.SPHERICAL or kind == layout.FREE:
             status = eliminate_multi(ints, floats, i, inertia, bias, a, effort, imposed, work, multi)

@@ -5,6 +5,7 @@ For a block at offset o with n own coordinates, ``x = [A; a]`` has 6 + n entries
 
 from __future__ import annotations
 
+from titop.blocks.basics.choices import everywhere
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, carried_at, is_used, port_at
 from titop.solvers.kernels.spatial.algebra import (
@@ -178,7 +179,7 @@ def eliminate_own(ints, law, i, a, effort, imposed, rounding):
             continue
         row = o + (6 + j) * size
         pivot = law[0, row + 6 + j]
-        if not pivot > rounding * law[0, carried + j]:
+        if not everywhere(pivot > rounding * law[0, carried + j]):
             return i
         inverse = 1.0 / pivot
         rest = effort[k + j] - law[0, h + 6 + j]

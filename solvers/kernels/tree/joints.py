@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
+from titop.blocks.basics.choices import everywhere
 from titop.blocks.basics.tolerances import TYPED
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
 from titop.solvers.kernels.spatial.algebra import cross, plus, six_of, three, twist_cross, unit
+from titop.solvers.kernels.spatial.turning import sine_and_cosine
 from titop.solvers.native.kernel import feature, helper
+from titop.solvers.native.signatures import INTEGER, STATE_AT, TABLE_AT
 
 #: |q|^2 may differ from 1 by this much: the norm by half of it.
 _UNIT = 2.0 * TYPED
@@ -35,7 +36,7 @@ def place(ints, floats, i, q, work):
 def _place_axial(floats, i, x, work):
     """Rotate the tree transform about its z axis and shift it along."""
     angular, shift = floats[i, layout.ANGULAR], floats[i, layout.LINEAR] * x
-    c, s = (math.cos(x), math.sin(x)) if angular != 0.0 else (1.0, 0.0)
+    s, c = sine_and_cosine(x) if angular != 0.0 else (0.0, 1.0)
     for k in range(3):
         rx, ry, rz = three(floats, i, layout.R_TREE + 3 * k)
         work[i, layout.R + 3 * k] = c * rx + s * ry
@@ -44,7 +45,7 @@ def _place_axial(floats, i, x, work):
         work[i, layout.P + k] = floats[i, layout.P_TREE + k] + shift * rz
 
 
-@feature(4)
+@feature(INTEGER, STATE_AT, TABLE_AT, STATE_AT)
 def quaternion_placing(free, q, floats, work):
     """Turn an element's tree transform by a quaternion, and shift it by the position before that if its joint is free."""
     own, moved = row_at(floats, layout.FLOAT_COLUMNS), row_at(work, layout.P + 3)
@@ -58,7 +59,7 @@ def quaternion_placing(free, q, floats, work):
 def _place_quaternion(floats, q, k, px, py, pz, work):
     x, y, z, w = q[k], q[k + 1], q[k + 2], q[k + 3]
     norm = x * x + y * y + z * z + w * w
-    if abs(norm - 1.0) > _UNIT:
+    if not everywhere(abs(norm - 1.0) <= _UNIT):
         return layout.NOT_UNIT
     s = 2.0 / norm
     xx, yy, zz, xy, xz, yz = s * x * x, s * y * y, s * z * z, s * x * y, s * x * z, s * y * z
@@ -79,7 +80,8 @@ def units_hold(ints, q):
         kind = ints[i, layout.KIND]
         if kind == layout.SPHERICAL or kind == layout.FREE:
             k = ints[i, layout.Q] + (3 if kind == layout.FREE else 0)
-            if abs(q[k] * q[k] + q[k + 1] * q[k + 1] + q[k + 2] * q[k + 2] + q[k + 3] * q[k + 3] - 1.0) > _UNIT:
+            norm = q[k] * q[k] + q[k + 1] * q[k + 1] + q[k + 2] * q[k + 2] + q[k + 3] * q[k + 3]
+            if not everywhere(abs(norm - 1.0) <= _UNIT):
                 return layout.NOT_UNIT
     return layout.OK
 

@@ -24,6 +24,7 @@ from titop.solvers.kernels.spatial.algebra import (
 from titop.solvers.kernels.tree.general import write_port_twists
 from titop.solvers.kernels.tree.joints import move, place
 from titop.solvers.native.kernel import feature, helper, shared
+from titop.solvers.native.signatures import INTEGER, STATE_AT
 
 
 @helper
@@ -161,7 +162,7 @@ def world_poses(ints, law, work, world):
         world[:] = np.nan  # the reason waits for `callbacks.raise_pending`
 
 
-@feature(6)
+@feature(INTEGER, INTEGER, STATE_AT, STATE_AT, INTEGER, STATE_AT)
 def pose_chain(ints, rows, law, work, columns, world):
     """See `world_poses`."""
     table = ints_at(ints, rows, layout.INT_COLUMNS)

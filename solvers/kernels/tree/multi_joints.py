@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.choices import everywhere
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, floats_at, vector_at
 from titop.solvers.kernels.spatial.algebra import dot, put_six, six
 from titop.solvers.native.kernel import feature, helper
+from titop.solvers.native.signatures import INTEGER, STATE_AT, TABLE_AT
 
 _NO_INERTIA = 1
 
@@ -83,7 +85,7 @@ def _axes(ints, i):
     return (3, 3) if ints[i, layout.KIND] == layout.SPHERICAL else (0, 6)
 
 
-@feature(8)
+@feature(INTEGER, INTEGER, INTEGER, TABLE_AT, STATE_AT, STATE_AT, STATE_AT, STATE_AT)
 def elimination(first, n, imposed, floats, a, effort, multi, carried):
     """Eliminate n coordinates about and along the axes from `first`."""
     own, row = floats_at(floats, 1, layout.FLOAT_COLUMNS), floats_at(multi, 1, layout.MULTI_COLUMNS)
@@ -92,14 +94,14 @@ def elimination(first, n, imposed, floats, a, effort, multi, carried):
         axis = first + j
         for r in range(6):
             row[0, layout.U_MULTI + 6 * j + r] = row[0, layout.FULL + 6 * axis + r]
-        u = vector_at(multi + 8 * (layout.U_MULTI + 6 * j), 6)
+        u = vector_at(address_of(row, layout.U_MULTI + 6 * j), 6)
         if (imposed >> j) & 1:
             row[0, layout.REST_MULTI + j] = row[0, layout.FULL_P + axis]
             for r in range(6):
                 row[0, layout.FULL_P + r] += u[r] * rates[j]
             continue
         pivot = u[axis] + own[0, layout.ARMATURE + j]
-        if not pivot > own[0, layout.ROUNDING] * moved[0 if axis < 3 else 1]:
+        if not everywhere(pivot > own[0, layout.ROUNDING] * moved[0 if axis < 3 else 1]):
             return _NO_INERTIA
         inverse = 1.0 / pivot
         rest = efforts[j] - row[0, layout.FULL_P + axis]
@@ -112,7 +114,7 @@ def elimination(first, n, imposed, floats, a, effort, multi, carried):
     return layout.OK
 
 
-@feature(4)
+@feature(INTEGER, INTEGER, STATE_AT, STATE_AT)
 def resting(first, n, effort, multi):
     """Take what presses on n coordinates about and along the axes from `first` from their efforts, and pass the rest on."""
     row, efforts = floats_at(multi, 1, layout.MULTI_COLUMNS), vector_at(effort, n)
@@ -125,7 +127,7 @@ def resting(first, n, effort, multi):
     return layout.OK
 
 
-@feature(7)
+@feature(INTEGER, INTEGER, INTEGER, TABLE_AT, STATE_AT, STATE_AT, STATE_AT)
 def restoration(first, n, imposed, floats, a, effort, multi):
     """Restore n coordinates about and along the axes from `first`."""
     own, row = floats_at(floats, 1, layout.FLOAT_COLUMNS), floats_at(multi, 1, layout.MULTI_COLUMNS)

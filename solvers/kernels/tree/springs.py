@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from titop.blocks.basics.choices import select
 from titop.blocks.laws.impact import HERTZ, impact_energy, impact_push
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, floats_at, ints_at, vector_at
@@ -16,6 +17,7 @@ from titop.solvers.kernels.spatial.algebra import entry_of
 from titop.solvers.kernels.tree.armatures import add_armature_gyroscopic, add_armature_slopes
 from titop.solvers.kernels.tree.elastic_efforts import displacement, pull_of, pull_slopes, stiffness_times
 from titop.solvers.native.kernel import feature, helper
+from titop.solvers.native.signatures import INTEGER, STATE_AT, TABLE_AT
 
 #: What is asked for of the derivatives.
 _WHOLE, _ALONG, _TRANSPOSED = 0, 1, 2
@@ -65,7 +67,7 @@ def add_elastic_energy(ints, floats, q, energy):
             energy[0] = np.nan
 
 
-@feature(8)
+@feature(INTEGER, INTEGER, TABLE_AT, STATE_AT, INTEGER, STATE_AT, INTEGER, STATE_AT)
 def spring_efforts(ints, rows, floats, q, nq, v, nv, tau):
     """Add ``-J^T K delta - D v``, dry friction and stops of every spring to `tau`."""
     table, numbers = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
@@ -83,7 +85,7 @@ def spring_efforts(ints, rows, floats, q, nq, v, nv, tau):
     return layout.OK
 
 
-@feature(11)
+@feature(INTEGER, INTEGER, TABLE_AT, STATE_AT, INTEGER, STATE_AT, INTEGER, INTEGER, STATE_AT, STATE_AT, STATE_AT)
 def spring_slopes(ints, rows, floats, q, nq, v, nv, what, by_q, by_v, vector):
     """Subtract the derivatives from `by_q` and `by_v`; times these, from `vector`; or transposed, times that, from these."""
     table, numbers = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
@@ -108,7 +110,7 @@ def spring_slopes(ints, rows, floats, q, nq, v, nv, what, by_q, by_v, vector):
     return layout.OK
 
 
-@feature(8)
+@feature(INTEGER, INTEGER, TABLE_AT, STATE_AT, INTEGER, STATE_AT, INTEGER, STATE_AT)
 def spring_energy(ints, rows, floats, q, nq, _v, _nv, energy):
     """See `add_elastic_energy`."""
     table, numbers = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
@@ -130,7 +132,8 @@ def _friction(floats, row, rate):
     if coulomb == 0.0 and breakaway == 0.0:
         return 0.0
     stribeck, smoothing = floats[row, layout.FRICTION + 2], floats[row, layout.FRICTION + 3]
-    return (coulomb + (breakaway - coulomb) * math.exp(-((rate / stribeck) ** 2))) * math.tanh(rate / smoothing)
+    part = rate / stribeck
+    return (coulomb + (breakaway - coulomb) * math.exp(-(part * part))) * math.tanh(rate / smoothing)
 
 
 @helper
@@ -140,7 +143,8 @@ def _friction_slope(floats, row, rate):
     if coulomb == 0.0 and breakaway == 0.0:
         return 0.0
     stribeck, smoothing = floats[row, layout.FRICTION + 2], floats[row, layout.FRICTION + 3]
-    peak = (breakaway - coulomb) * math.exp(-((rate / stribeck) ** 2))
+    part = rate / stribeck
+    peak = (breakaway - coulomb) * math.exp(-(part * part))
     side = math.tanh(rate / smoothing)
     return (coulomb + peak) * (1.0 - side * side) / smoothing - 2.0 * rate / (stribeck * stribeck) * peak * side
 
@@ -176,9 +180,8 @@ def stop_slopes(floats, row, x, rate):
         return 0.0, 0.0
     depth, side = _depth(floats, row, x)
     share, root = 1.0 + dissipation * side * rate, math.sqrt(depth)
-    if share <= 0.0:
-        return 0.0, 0.0
-    return 1.5 * stiffness * root * share, stiffness * depth * root * dissipation
+    pushes = share > 0.0
+    return select(pushes, 1.5 * stiffness * root * share, 0.0), select(pushes, stiffness * depth * root * dissipation, 0.0)
 
 
 @helper
@@ -192,7 +195,8 @@ def stop_energy(floats, row, x):
 def _depth(floats, row, x):
     """Return how deep x is in its stop, and on which side this stands: -1 below, 1 above."""
     lower, upper = floats[row, layout.STOP], floats[row, layout.STOP + 1]
-    return (lower - x, -1.0) if x < lower else (max(x - upper, 0.0), 1.0)
+    is_below = x < lower
+    return select(is_below, lower - x, max(x - upper, 0.0)), select(is_below, -1.0, 1.0)
 
 
 @helper

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -201,7 +203,12 @@ def test_stacked_sensitivities_to_inertia(engine: str, count) -> None:
 def asked_for(model, monkeypatch):
     """Return a list that is going to hold the bodies of each call of the regressor's kernel."""
     kernels, bodies = model.mechanism.engine.calls.regressors, []
-    counted = Variants(lambda key: lambda *arguments: bodies.append(key) or kernels[key](*arguments))
+    ways = ("call", "at_stack")
+
+    def counting(key, way):
+        return lambda *arguments: bodies.append(key) or getattr(kernels[key], way)(*arguments)
+
+    counted = Variants(lambda key: SimpleNamespace(**{way: counting(key, way) for way in ways}))
     monkeypatch.setitem(vars(model.mechanism.engine.calls), "regressors", counted)
     return bodies
 

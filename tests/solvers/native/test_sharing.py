@@ -105,10 +105,10 @@ def tripled(k):
 def test_what_is_compiled_ahead_is_kept_with_all_that_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where this process has loaded parts whose files are gone."""
     monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path)
-    assert Stage("tests_once", lambda k: tripled(k) + 1, 1)(2) == 7
+    assert Stage("tests_once", lambda k: tripled(k) + 1, (INTEGER,))(2) == 7
     for path in tmp_path.iterdir():
         path.unlink()
-    later = Stage("tests_later", lambda k: tripled(k) - 1, 1)
+    later = Stage("tests_later", lambda k: tripled(k) - 1, (INTEGER,))
     assert not later.is_kept
     later.compile_quietly()
     assert later.is_kept

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tests.solvers.kernels.entries.wrong_sizes import of_a_tree
 from titop.solvers.kernels.entries import dynamics_entries
@@ -16,15 +17,16 @@ def test_stacks_are_single_states_row_by_row() -> None:
     tables, states = (given["ints"], given["floats"]), [np.array([given[name], given[name]]) for name in ("q", "v", "a")]
     states[1][1] *= -1.0
     stacked, single = np.empty_like(states[2]), np.empty(given["nv"])
-    for batch, one in ((entries.inverse_batch, entries.inverse_dynamics), (entries.forward_batch, entries.forward_dynamics)):
-        assert batch.rigid(*tables, *states, stacked) == layout.OK
+    for one in (entries.inverse_dynamics, entries.forward_dynamics):
+        batch = one.stacked.rigid
+        assert batch(*tables, *states, stacked) == layout.OK
         for row in range(2):
             assert one.rigid(*tables, *(state[row] for state in states), single) == layout.OK
             assert np.array_equal(stacked[row], single)
-        assert (
-            batch.rigid(*tables, states[0], states[1], np.array([given["a"], np.nan * given["a"]]), stacked)
-            == layout.NOT_FINITE
-        )
+        wrong = np.array([given["a"], np.nan * given["a"]])
+        assert batch(*tables, states[0], states[1], wrong, stacked) == layout.NOT_FINITE
+        with pytest.raises(TypeError):
+            batch(*tables, states[0], states[1][:1], states[2], stacked)
 
 
 def test_wrenches_are_put_into_the_row_that_is_told() -> None:

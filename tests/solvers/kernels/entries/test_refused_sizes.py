@@ -78,8 +78,7 @@ TREES = [
     Row(
         observation_entries.regressor,
         "q v a result",
-        {"bodies": np.array([[1, 2]]), "frames": np.tile([*np.eye(3).ravel(), 0.0, 0.0, 0.0], (10, 1)), "result": (2, 20, "n")},
-        "q v a",
+        {"bodies": np.array([[1, 2]]), "frames": np.tile([*np.eye(3).ravel(), 0.0, 0.0, 0.0], (10, 1)), "result": (20, "n")},
     ),
     Row(reading_entries.readings, "q v a", {"what": WHAT, "frames": FRAMES, "result": (2, 1)}, "q v a"),
     Row(directional_entries.forward_tangent, "q v tau dq dv da", dict.fromkeys(("dq", "dv", "da"), (2, "n")), "q v tau"),
