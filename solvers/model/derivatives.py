@@ -390,7 +390,7 @@ def _under_own_loads(
     if model.mechanism.inputs.own or any(len(part) != len(stack.states[0]) for part in directions):
         return False
     arrays = (*stack.states[:2], np.ascontiguousarray(stack.states[2] + calls.driven(stack)), *directions)
-    if calls.run_stacked(kernel, lambda rows: tuple([part[rows] for part in arrays]), stack, closing=True) == DONE:
+    if calls.run_stacked(kernel, lambda rows: tuple([part[rows] for part in arrays]), stack, True, whole=True) == DONE:
         return True
     model.mechanism.engine.raise_pending()
     return False

@@ -69,11 +69,11 @@ def in_parts(threads: int | None, count: int, run: Callable[[slice], int], least
     return next(filter(None, (status, *(each.result() for each in running))), 0)
 
 
-def call_in_parts(threads: int | None, kernel: Callable[..., int], *arrays: Any) -> int:
+def call_in_parts(threads: int | None, kernel: Callable[..., int], *arrays: Any, least: float = 0.0) -> int:
     """Call a kernel of arrays with a row for each state, as `in_parts` does; others it gets as they are, to refuse them."""
     if threads == 1 or any(type(array) is not np.ndarray or array.shape[:1] != arrays[0].shape[:1] for array in arrays):
         return kernel(*arrays)
-    return in_parts(threads, len(arrays[0]), lambda rows: kernel(*[array[rows] for array in arrays]))
+    return in_parts(threads, len(arrays[0]), lambda rows: kernel(*[array[rows] for array in arrays]), least)
 
 
 def _processors() -> int:

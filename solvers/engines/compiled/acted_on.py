@@ -95,7 +95,7 @@ class Bound:
     def beside(self, driven: Array) -> Bound:
         """Return the function for the efforts that are needed in addition to `driven` ones (nv)."""
         function, before, behind = self._parts
-        return Bound(function, (*before[:-1], driven), self._tables, behind, is_kept=False)
+        return Bound(function, (*before[:-1], driven), self._tables, behind, is_kept=False, of_stacks=self._of_stacks)
 
 
 class _InLanes(Bound):

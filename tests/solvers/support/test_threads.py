@@ -17,7 +17,6 @@ import titop as tt
 from tests.every_kind import SYSTEMS, states
 from tests.solvers.model.test_stacked_bits import calls, parts
 from titop.solvers.engines.compiled import acted_on
-from titop.solvers.model import calls as model_calls
 from titop.solvers.support import threads
 from titop.solvers.support.threads import alone, call_in_parts, in_parts
 
@@ -30,8 +29,7 @@ ROWS = 41
 def eager(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     """Let threads take the shortest work; the threads that did."""
     monkeypatch.setattr(threads, "_WORTH", 1e-12)
-    for module in (acted_on, model_calls):
-        monkeypatch.setattr(module, "BY_PYTHON", 0.0)
+    monkeypatch.setattr(acted_on, "BY_PYTHON", 0.0)
     worked: set[int] = set()
     whole = threads.in_parts
 
@@ -42,7 +40,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> set[int]:
 
         return whole(count, rows, noted, least)
 
-    for module in (acted_on, model_calls, threads):
+    for module in (acted_on, threads):
         monkeypatch.setattr(module, "in_parts", noting)
     return worked
 
