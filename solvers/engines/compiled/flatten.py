@@ -65,7 +65,7 @@ class _Flattening:
         self.welded = IntegerRows(packing, packing.SOURCE_COLUMNS, -1)
         #: The row of `frames` of each rigid body: its element's, or `_WELDED` less its row of `welded`.
         self.frames: dict[str, int] = {}
-        self.read = {getattr(sensor, field) for sensor in assembly.sensors for field in sensor.joint_fields}
+        self.read = {name for sensor in assembly.sensors for name in sensor.named_coordinates.values()}
         self.constants: list[list[float]] = []
         self.joints: list[str] = []
         self.elements = {"world": WORLD}

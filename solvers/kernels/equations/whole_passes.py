@@ -235,11 +235,6 @@ def forward_from_twists(ints, floats, law, q, v, tau, work, multi, world, a):
 @shared
 def mass_and_efforts(ints, floats, numbers, stages, law, q, v, a, work, world, tau, matrix):
     """Inverse dynamics into `tau`, and the mass matrix into `matrix`; return a status. The laws' M become composite."""
-    if law is None:
-        status = inverse_whole(ints, floats, numbers, stages, law, q, v, a, work, world, tau)
-        if status == layout.OK:
-            write_mass_matrix(ints, floats, law, work, matrix)
-        return status
     status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
     if status == layout.OK:
         mass_and_efforts_of(ints, floats, law, q, v, a, work, world, tau, matrix)
