@@ -281,7 +281,7 @@ def between_configurations(*sizes: str) -> Callable[[Function], Function]:
                         first, second, shape = first[None], second[None], model._shapes[one]
                     else:
                         shape = len(first), *model._shapes[sizes]
-                    results = (np.empty(shape), np.empty(shape)) if matrices else (np.empty(shape),)
+                    results: tuple[Array, ...] = tuple([np.empty(shape) for _ in range(1 + matrices)])
                     if not is_single:
                         if call_in_parts(model._calls.threads, kernel, first, second, *results) == DONE:
                             return results if matrices else results[0]

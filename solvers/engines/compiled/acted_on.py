@@ -225,8 +225,9 @@ class ActedOn:
     @cached_property
     def threads(self) -> int | None:
         """Number of threads for stacked states: one where laws are in Python."""
-        mechanism = self.system.mechanism
-        return mechanism.threads if mechanism.threads == 1 or mechanism.engine.is_compiled else 1
+        mechanism: Any = self.system.mechanism
+        threads: int | None = mechanism.threads
+        return threads if threads == 1 or mechanism.engine.is_compiled else 1
 
     def run(
         self,
