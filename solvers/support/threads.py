@@ -56,12 +56,13 @@ def in_parts(threads: int | None, count: int, run: Callable[[slice], int], least
     begin = perf_counter()
     status = run(slice(0, TOGETHER))
     row, left = (perf_counter() - begin) / TOGETHER, count - TOGETHER
-    parts = min(threads or _processors(), int(left * row / _WORTH)) if row >= least else 1
+    most = threads or os.cpu_count() or 1
+    parts = min(most, int(left * row / _WORTH)) if row >= least else 1
     if status or parts < 2:
         return status or run(slice(TOGETHER, count))
     size = TOGETHER * -(-left // (TOGETHER * parts))
     first, *others = (slice(k, min(k + size, count)) for k in range(TOGETHER, count, size))
-    running = [_pool(threads or _processors()).submit(run, rows) for rows in others]
+    running = [_pool(most).submit(run, rows) for rows in others]
     try:
         status = run(first)
     finally:
@@ -74,10 +75,6 @@ def call_in_parts(threads: int | None, kernel: Callable[..., int], *arrays: Any,
     if threads == 1 or any(type(array) is not np.ndarray or array.shape[:1] != arrays[0].shape[:1] for array in arrays):
         return kernel(*arrays)
     return in_parts(threads, len(arrays[0]), lambda rows: kernel(*[array[rows] for array in arrays]), least)
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @cache
