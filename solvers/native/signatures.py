@@ -31,7 +31,7 @@ NOTHING = Type("void")
 STATE, STATE_AT = Type("float64", 1, stacked="read"), Type("int64", stacked="read")
 #: A table of a system's numbers, and the address of such numbers: in lanes where several systems are computed at once.
 TABLE, TABLE_AT = Type("float64", 2, stacked="table"), Type("int64", stacked="table")
-CHANGED = Type("float64", 1, stacked="changed")
+CHANGED, CHANGED_ROWS = (Type("float64", ndim, stacked="changed") for ndim in (1, 2))
 RESULT, RESULT_ROWS, RESULT_CUBE = (Type("float64", ndim, stacked="written") for ndim in (1, 2, 3))
 
 #: The forms of a function: of one state; in lanes, of several states; and of several members, whose tables lie in lanes, too.

@@ -127,16 +127,21 @@ class HeldSteps:
         self.times, self.y, self.tau, self._method = times, y, np.zeros((len(y), prepared.mechanism.nv)), tableau(method)
         self.outputs = np.full((len(y), len(times), y.shape[1]), np.nan)
         self.outputs[:, 0] = y
-        self._progress = np.tile(np.array([1, layout.OK]), (len(y), 1))
+        self._progress = np.full((len(y), 1), layout.OK)
         self.clocks = np.tile(self._method.clock(float(times[0]), float(times[0]), tolerances), (len(y), 1))
         self._prepared, self._name, self.tables = prepared, method, tables
+        self._in_lanes = prepared.has_lanes(tables)
 
     def go_to(self, end: float, look: Callable[[], None]) -> None:
         """Go to a time (s), and `look` now and then, where Ctrl-C is noticed too."""
-        self.clocks[:, control.END], method = end, self._method
-        step = _MANY, method.used, method.end, self._progress, self.clocks, method.estimators, method.coefficients, method.curve
+        self.clocks[:, control.END], method, prepared = end, self._method, self._prepared
+        first, fixed = (_MANY, method.used, method.end), (method.estimators, method.coefficients, method.curve, self.times)
+        rest = self.y, self.outputs, self.tau, prepared.imposed
         while ((self.clocks[:, control.TIME] < end) & self.goes_on).any():
-            self._prepared.member_steps(*step, self.times, self.y, self.outputs, self.tau, self._prepared.imposed, self.tables)
+            if self._in_lanes:  # all together, until one comes to grief
+                self._in_lanes = prepared.lane_steps(*first, self.clocks, *fixed, *rest, self.tables) == layout.OK
+            else:
+                prepared.member_steps(*first, self._progress, self.clocks, *fixed, *rest, self.tables)
             raise_pending()
             look()
 
@@ -149,7 +154,7 @@ class HeldSteps:
     @property
     def goes_on(self) -> Array:
         """Of each member, whether it has got so far."""
-        on: Array = self._progress[:, 1] == layout.OK
+        on: Array = self._progress[:, 0] == layout.OK
         return on
 
     def time(self, k: int) -> float:
@@ -158,7 +163,7 @@ class HeldSteps:
 
     def reached(self, k: int) -> int:
         """Return the number of output times that a member has reached."""
-        return int(self._progress[k, 0])
+        return int(np.searchsorted(self.times, self.time(k), "right"))
 
     def memory(self, k: int, jumped: bool) -> dict[str, Array]:
         """Return what the next step of a member depends on, as steppers do; whether loads have `jumped` at the end."""

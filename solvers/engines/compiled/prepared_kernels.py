@@ -164,11 +164,22 @@ class CompiledPreparedDynamics(PreparedDynamics):
         kernel = self._system.kernel(stepping_entries.open_members).compiled
         return int(kernel(*given, *tables[: 1 + len(self._tables)]))
 
+    def has_lanes(self, tables: MemberTables) -> bool:
+        """Tell whether members may step in lanes: several that share their tables."""
+        return len(tables.table) > 1 and len(tables.floats) == 1 and self._system.has_lanes(stepping_entries.open_lane_steps)
+
+    def lane_steps(self, *arguments: Any) -> int:
+        """Call the compiled steps of members in lanes: see `stepping_entries.lane_steps`; the last argument is their tables."""
+        *given, tables = arguments
+        kernel, in_lanes = self._system.kernel_in_lanes(stepping_entries.open_lane_steps)
+        shared = tables.ints, tables.floats[0], tables.numbers[0], tables.stages
+        return int(kernel(*given, *in_lanes(shared[: len(self._tables)])))
+
     def rates_of_members(self, y: Array, tau: Array, tables: MemberTables) -> tuple[Array, Array]:
         """Return the rates (n, ny) of states with unit quaternions, under efforts (n, nv), and a status (n) of each."""
-        rates, progress, times = np.empty((len(y), 1, y.shape[1])), np.zeros((len(y), 2), dtype=np.int64), np.zeros(0)
+        rates, progress, times = np.empty((len(y), 1, y.shape[1])), np.zeros((len(y), 1), dtype=np.int64), np.zeros(0)
         self.member_steps(0, 0, 0, progress, y, *_AT_ONCE, times, y, rates, tau, self.imposed, tables)
-        return rates[:, 0], progress[:, 1]
+        return rates[:, 0], progress[:, 0]
 
     @property
     def stacks(self) -> bool:

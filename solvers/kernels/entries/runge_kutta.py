@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from titop.blocks.basics.choices import select
 from titop.blocks.basics.tolerances import NEGLIGIBLE, TINY, TYPED
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.tree.kinematics import normalise
@@ -101,12 +102,6 @@ _SHORTEST = 10 * 2.0**-52
 
 
 @helper
-def select(truth, x, y):
-    """Return x where something is true, else y."""
-    return x if truth else y
-
-
-@helper
 def choose_length(clock):
     """Choose the length of the next try: it suits the error, and steps before the end are not shorter than the last of them."""
     wish, shortest, rest = min(clock[WISH], clock[LONGEST]), _SHORTEST * abs(clock[TIME]), clock[END] - clock[TIME]
@@ -118,8 +113,8 @@ def choose_length(clock):
 @helper
 def first_length(clock, y, rate):
     """Return a first guess of a step's length: one part in a hundred of the time in which the state y changes by itself."""
-    size, speed = _weighed(clock, y, y, 0.0), _weighed(clock, y, rate, 0.0)
-    small = select(size < _LITTLE, True, speed < _LITTLE)
+    size, speed = _weighed(clock, y, y), _weighed(clock, y, rate)
+    small = (size < _LITTLE) | (speed < _LITTLE)
     return min(select(small, _BLIND, 0.01 * size / select(small, 1.0, speed)), clock[END] - clock[TIME])
 
 
@@ -129,20 +124,21 @@ def wish_first(clock, y, rate, later, h):
 
     As Hairer, Norsett and Wanner choose it: Solving Ordinary Differential Equations I, section II.4.
     """
-    speed, bend = _weighed(clock, y, rate, 0.0), 0.0
+    speed, bend = _weighed(clock, y, rate), 0.0
     for k in range(y.size):
         part = (later[k] - rate[k]) / (clock[ATOL + k] + clock[RTOL] * abs(y[k]))
         bend += part * part
     bend = math.sqrt(bend / y.size) / h
     most = select(bend > speed, bend, speed)
-    slow = select(most <= TINY, True, False)
+    slow = most <= TINY
     suits = select(slow, max(_BLIND, NEGLIGIBLE * h), (0.01 / select(slow, 1.0, most)) ** -clock[EXPONENT])
     clock[WISH] = min(min(100.0 * h, suits), min(clock[END] - clock[TIME], clock[LONGEST]))
 
 
 @helper
-def _weighed(clock, y, values, total):
-    """Return the root mean square of values over the tolerances at a state y; `total` is zero."""
+def _weighed(clock, y, values):
+    """Return the root mean square of values over the tolerances at a state y."""
+    total = 0.0
     for k in range(y.size):
         part = values[k] / (clock[ATOL + k] + clock[RTOL] * abs(y[k]))
         total += part * part
@@ -165,22 +161,25 @@ def error_of(last, clock, estimators, states, rates):
                 high += total * total
             else:
                 low += total * total
-    if high == 0.0 and low == 0.0:
-        return 0.0
-    return clock[LENGTH] * high / math.sqrt((high + 0.01 * low) * n)
+    exact = (high == 0.0) & (low == 0.0)
+    return select(exact, 0.0, clock[LENGTH] * high / select(exact, 1.0, math.sqrt((high + 0.01 * low) * n)))
 
 
 @helper
 def take_or_leave(filled, last, clock, estimators, states, rates):
-    """Tell whether a try, whose stages are `filled` with finite numbers, is a step; choose the length of the next."""
+    """Tell whether a try, whose stages are `filled` with finite numbers, is a step; choose the length of the next.
+
+    A clock that has reached its end stays as it is.
+    """
     error = error_of(last, clock, estimators, states, rates) if filled else math.inf
-    is_step = error < 1.0
-    suits = _SAFETY * error ** clock[EXPONENT] if error > 0.0 else math.inf
-    suits = select(error < math.inf, suits, 0.0)
+    goes = clock[TIME] < clock[END]
+    is_step = goes & (error < 1.0)
+    suits = _SAFETY * select(error > 0.0, error, 1.0) ** clock[EXPONENT]
+    suits = select(error < math.inf, select(error > 0.0, suits, math.inf), 0.0)
     most = max(clock[GROWTH] * clock[LENGTH], clock[WISH])  # what was cut short to end in time says nothing
-    clock[WISH] = select(is_step, min(clock[LENGTH] * suits, most), clock[LENGTH] * max(_LEAST, suits))
-    clock[GROWTH] = select(is_step, MOST, 1.0)
-    clock[BEGUN] = select(is_step, 0.0, 1.0 if filled else 0.0)
+    wish = select(is_step, min(clock[LENGTH] * suits, most), clock[LENGTH] * max(_LEAST, suits))
+    clock[WISH], clock[GROWTH] = select(goes, wish, clock[WISH]), select(goes, select(is_step, MOST, 1.0), clock[GROWTH])
+    clock[BEGUN] = select(is_step, 0.0, select(goes, 1.0 if filled else 0.0, clock[BEGUN]))
     clock[BEFORE], clock[LAST] = select(is_step, clock[TIME], clock[BEFORE]), select(is_step, clock[LENGTH], clock[LAST])
     reached = select(clock[LENGTH] >= clock[END] - clock[TIME], clock[END], clock[TIME] + clock[LENGTH])
     clock[TIME] = select(is_step, reached, clock[TIME])

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.choices import everywhere, select
 from titop.solvers.kernels.closures.closed_passes import constrained, constrained_rooms
 from titop.solvers.kernels.closures.closing import close
 from titop.solvers.kernels.entries import runge_kutta
@@ -38,7 +39,7 @@ from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.kinematics import normalise, write_rates
 from titop.solvers.kernels.tree.springs import add_passive_efforts
 from titop.solvers.native.kernel import entry, helper
-from titop.solvers.native.signatures import CUBE, FLAG, FLOATS, INTEGER, INTS, MASK, REAL, VECTOR
+from titop.solvers.native.signatures import CHANGED, CHANGED_ROWS, CUBE, FLAG, FLOATS, INTEGER, INTS, MASK, REAL, STATE, VECTOR
 
 #: Statuses of trial states that lie too far away: overflow, and loops that do not close.
 TOO_FAR = (layout.NOT_FINITE, layout.SINGULAR, layout.INCONSISTENT)
@@ -200,11 +201,12 @@ def held_rate(law, there, rooms, state, rate, is_unit=False):
         v[k], a[k], effort[k] = state[nq + k], 0.0, tau[k]
     write_rates(ints, q, v, rate)
     status = status_of(effort)
-    if law is not None and status == layout.OK:
-        status = take_own_states(ints, numbers, state)
     if status == layout.OK:
         status = accelerate(ints, floats, numbers, stages, law, q, v, a, effort, imposed, work, multi, world)
-    return finish_rates(ints, numbers, stages, law, a, rate) if status == layout.OK else status
+    if status == layout.OK:
+        copy(a, rate[nq:])
+        status = status_of(rate)
+    return status
 
 
 @helper
@@ -221,7 +223,7 @@ def held_stages(first, last, h, coefficients, law, there, rooms, states, rates):
 
 
 @helper
-def begin(clock, law, there, rooms, y, states, rates):
+def begin(patient, clock, law, there, rooms, y, states, rates):
     """Wish for the length of the first step; return a status."""
     copy(y, states[0])
     status = held_rate(law, there, rooms, y, rates[0])
@@ -230,12 +232,62 @@ def begin(clock, law, there, rooms, y, states, rates):
     h = runge_kutta.first_length(clock, y, rates[0])
     for k in range(y.size):
         states[1, k] = y[k] + h * rates[0, k]
-    if held_rate(law, there, rooms, states[1], rates[1]) != layout.OK:
+    status = held_rate(law, there, rooms, states[1], rates[1])
+    if status != layout.OK and not patient:
+        return status
+    if status != layout.OK:
         for k in range(y.size):
             rates[1, k] = np.nan
     runge_kutta.wish_first(clock, y, rates[0], rates[1], h)
     clock[runge_kutta.EVALUATIONS] += 2.0
+    return layout.OK
+
+
+@helper
+def held_steps(
+    tries, used, end, patient, clock, estimators, coefficients, curve, times, y, outputs, law, there, rooms, states, rates, within
+):  # fmt: skip
+    """Make steps, to the end in the clock or until all `tries` are made; return a status. See `members`."""
+    rows, place = coefficients.shape[0], 0
+    if everywhere(clock[runge_kutta.WISH] < 0.0):
+        status = begin(patient, clock, law, there, rooms, y, states, rates)
+        if status != layout.OK:
+            return status
     runge_kutta.choose_length(clock)
+    for _ in range(tries):
+        if everywhere(clock[runge_kutta.TIME] >= clock[runge_kutta.END]):
+            break
+        if not everywhere((clock[runge_kutta.LENGTH] > 0.0) | (clock[runge_kutta.TIME] >= clock[runge_kutta.END])):
+            return runge_kutta.TOO_SHORT
+        while place < times.size and everywhere(times[place] <= clock[runge_kutta.TIME]):
+            place += 1
+        h, goes = clock[runge_kutta.LENGTH], clock[runge_kutta.TIME] < clock[runge_kutta.END]
+        copy(y, states[0])
+        status = held_stages(0, used, h, coefficients, law, there, rooms, states, rates)
+        clock[runge_kutta.EVALUATIONS] += select(goes, used - clock[runge_kutta.BEGUN], 0.0)
+        if status < layout.OK and not (status == TOO_FAR[0] or status == TOO_FAR[1] or status == TOO_FAR[2]):
+            return status
+        if status != layout.OK and not patient:
+            return status
+        is_step = runge_kutta.take_or_leave(status == layout.OK, end, clock, estimators, states, rates)
+        for k in range(y.size):
+            y[k] = select(is_step, states[end, k], y[k])
+        before, t, last, filled, counted = clock[runge_kutta.BEFORE], clock[runge_kutta.TIME], clock[runge_kutta.LAST], False, 0.0
+        for p in range(place, times.size):
+            if everywhere(times[p] > t):
+                break
+            due = is_step & (times[p] > before) & (times[p] <= t)
+            inside = due & (times[p] < t)
+            copy(y, within)
+            if not everywhere(select(inside, 0.0, 1.0) > 0.0):
+                if not filled:
+                    held_stages(used, rows, h, coefficients, law, there, rooms, states, rates)
+                filled = True
+                clock[runge_kutta.EVALUATIONS] += select(inside, (rows - used) * (1.0 - counted), 0.0)
+                counted = select(inside, 1.0, counted)
+                runge_kutta.state_within((times[p] - before) / last, last, states, rates, curve, within)
+            for k in range(y.size):
+                outputs[p, k] = select(due, select(inside, within[k], y[k]), outputs[p, k])
     return layout.OK
 
 
@@ -247,52 +299,28 @@ def members(
 
     - `tries`: how many steps of each to try at most; zero: only rates are written, at `y` with unit quaternions, as outputs;
     - `used`, `end`, `estimators`, `coefficients`, `curve`: as for `steps`;
-    - `progress` (n, 2): the output time that is next, and a status; a member is left alone if that is not OK;
+    - `progress` (n, 1): statuses; a member is left alone if that is not OK;
     - `clocks` (n, ...): see `runge_kutta`; a negative wish is one that is not there yet;
     - `times`: of the `outputs` (n, times, ny), states that have not been put on their group;
     - `y` (n, ny); `tau` (n, nv); `imposed`: all False;
-    - `table` (n): which of the `tables` is a member's, floats and numbers.
+    - `table` (n, 1): which of the `tables` is a member's, floats and numbers.
     """
     law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
     work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS))
     world, multi = np.empty((world_rows(ints), 12)), np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
-    nv, rows = imposed.size, coefficients.shape[0]
+    nv, rows, ny = imposed.size, coefficients.shape[0], y.shape[1]
     rooms = np.empty(ints[0, layout.NQ]), np.empty(nv), np.empty(nv), np.empty(nv), work, multi, world
-    states, rates = np.empty((rows, y.shape[1])), np.empty((rows, y.shape[1]))
+    states, rates, within = np.empty((rows, ny)), np.empty((rows, ny)), np.empty(ny)
     for m in range(y.shape[0]):
-        clock, own = clocks[m], numbers[table[m, 0]] if LAWS else None
+        own = numbers[table[m, 0]] if LAWS else None
         there = ints, tables[table[m, 0]], own, stages, tau[m], imposed
         if tries == 0:
-            progress[m, 1] = held_rate(law, there, rooms, y[m], outputs[m, 0], True)
-        elif progress[m, 1] == layout.OK and clock[runge_kutta.WISH] < 0.0:
-            progress[m, 1] = begin(clock, law, there, rooms, y[m], states, rates)
-        elif progress[m, 1] == layout.OK:
-            runge_kutta.choose_length(clock)  # the end is another one
-        left = tries
-        while left > 0 and progress[m, 1] == layout.OK and clock[runge_kutta.TIME] < clock[runge_kutta.END]:
-            left, h, filled = left - 1, clock[runge_kutta.LENGTH], False
-            if h <= 0.0:
-                progress[m, 1] = runge_kutta.TOO_SHORT
-                break
-            copy(y[m], states[0])
-            clock[runge_kutta.EVALUATIONS] += used - clock[runge_kutta.BEGUN]
-            status = held_stages(0, used, h, coefficients, law, there, rooms, states, rates)
-            if status < layout.OK and not (status == TOO_FAR[0] or status == TOO_FAR[1] or status == TOO_FAR[2]):
-                progress[m, 1] = status
-            if not runge_kutta.take_or_leave(status == layout.OK, end, clock, estimators, states, rates):
-                continue
-            copy(states[end], y[m])
-            while progress[m, 0] < times.size and times[progress[m, 0]] <= clock[runge_kutta.TIME]:
-                t, output = times[progress[m, 0]], outputs[m, progress[m, 0]]
-                if t >= clock[runge_kutta.TIME]:
-                    copy(y[m], output)
-                else:
-                    if not filled:
-                        held_stages(used, rows, h, coefficients, law, there, rooms, states, rates)
-                        clock[runge_kutta.EVALUATIONS] += rows - used
-                    filled = True
-                    runge_kutta.state_within((t - clock[runge_kutta.BEFORE]) / h, h, states, rates, curve, output)
-                progress[m, 0] += 1
+            progress[m, 0] = held_rate(law, there, rooms, y[m], outputs[m, 0], True)
+        elif progress[m, 0] == layout.OK:
+            progress[m, 0] = held_steps(
+                tries, used, end, True, clocks[m], estimators, coefficients, curve, times, y[m], outputs[m],
+                law, there, rooms, states, rates, within,
+            )  # fmt: skip
     return layout.OK
 
 
@@ -301,6 +329,32 @@ open_members = pair(
     *(FLOATS, CUBE, FLOATS, MASK, INTS),  # y to table
     *(INTS, CUBE, CUBE, INTS),
 )(members)
+
+
+def lane_steps(
+    tries, used, end, clock, estimators, coefficients, curve, times, y, outputs, tau, imposed, ints, floats, numbers, stages
+):  # fmt: skip
+    """The steps of `members` in lanes, where all have the same tables and begin together; return a status.
+
+    Those up to where one has come to grief are made. Callers go on with `members`.
+    """
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), y.dtype) if LAWS else None
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), y.dtype), np.empty((world_rows(ints), 12), y.dtype)
+    multi, nq, nv = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS), y.dtype), ints[0, layout.NQ], imposed.size
+    rooms = np.empty(nq, y.dtype), np.empty(nv, y.dtype), np.empty(nv, y.dtype), np.empty(nv, y.dtype), work, multi, world
+    shape = coefficients.shape[0], y.size
+    states, rates, within = np.empty(shape, y.dtype), np.empty(shape, y.dtype), np.empty(y.size, y.dtype)
+    return held_steps(
+        tries, used, end, False, clock, estimators, coefficients, curve, times, y, outputs,
+        law, (ints, floats, numbers, stages, tau, imposed), rooms, states, rates, within,
+    )  # fmt: skip
+
+
+open_lane_steps = pair(
+    *(INTEGER, INTEGER, INTEGER, CHANGED, FLOATS, FLOATS, FLOATS, VECTOR),  # tries to times
+    *(CHANGED, CHANGED_ROWS, STATE, MASK),  # y to imposed
+    *(INTS, FLOATS, FLOATS, INTS),
+)(lane_steps)
 
 
 @entry(VECTOR, VECTOR, VECTOR)
