@@ -311,9 +311,9 @@ class ActedOn:
                 return DONE
 
         def run(rows: slice) -> int:
-            own, own_u = ([part[rows] if axes_of(part) == 2 else part for part in parts] for parts in (loads, [u]))
-            each = (at(_row(row, whole)) for row in range(rows.start, rows.stop))
-            return acting.run_rows(bound, own, own_u[0], each)
+            own = [part[rows] if axes_of(part) == 2 else part for part in loads]
+            own_u = u[rows] if u is not None and u.ndim == 2 else u
+            return acting.run_rows(bound, own, own_u, (at(_row(row, whole)) for row in range(rows.start, rows.stop)))
 
         return in_parts(self.threads, count, run, BY_PYTHON)
 
