@@ -80,6 +80,26 @@ def test_members_together_have_the_bits_of_their_own_simulations(kind: str) -> N
     assert not np.array_equal(together[0].v, together[1].v)  # type: ignore[union-attr]  # negative control: members differ
 
 
+def test_members_in_lanes_do_not_see_their_neighbours() -> None:
+    """Without inputs on ports all share one table: one that cannot go on leaves the bits of others as they are."""
+    s = tt.System("plain", gravity=[0, 0, -1])
+    hub, wheel = tt.RigidBody("hub", mass=5.0, inertia=[1, 2, 3]), tt.RigidBody("wheel", mass=0.5, com=[0.1, 0, 0], inertia=0.1)
+    s.connect("world", hub, tt.Free("free"))
+    s.connect(hub, wheel, tt.Revolute("axle", axis=[0, 1, 0], damping=0.1, stiffness=0.2))
+    plain = s.resolve()
+    given = [arguments("alone", k, plain) for k in range(6)]
+    whole = simulate_many(given)
+    given[2] = given[2] | {"v0": np.full(plain.nv, 1e200)}  # its rates overflow
+    broken = simulate_many(given)
+    assert broken[2] is None
+    for k in (0, 1, 3, 4, 5):
+        alone = tt.simulate(**given[k])
+        for found in (whole[k], broken[k]):
+            assert found is not None
+            assert np.array_equal(found.q, alone.q)
+            assert {**found.statistics, "seconds": 0.0} == {**alone.statistics, "seconds": 0.0}
+
+
 def test_members_differ_in_parameters_and_loads() -> None:
     models = [MODEL.with_parameters({"hub.mass": 4.0 + k, "axle.damping": 0.1 * k}) for k in range(3)]
     own = [{"u": [0.1 * k, 0.2 * k], "tau": k * np.ones(MODEL.nv)} for k in range(3)]
