@@ -38,11 +38,11 @@ from titop.solvers.simulation.events import Event, WatchedEvent, read_events
 from titop.solvers.simulation.explicit_steps import HeldSteps
 from titop.solvers.simulation.findings import brief_impacts, deep_starts
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
-from titop.solvers.simulation.members import Stacks
+from titop.solvers.simulation.ensemble_members import Stacks
 from titop.solvers.simulation.monitor import HalfTurns, Monitor
 from titop.solvers.simulation.start_and_end import ReachedStates, SimulationInterrupt, Start, interrupt, leave
 from titop.solvers.simulation.steppers import Tolerances, require_projecting
-from titop.solvers.simulation.together import Member, Together, can_be_held
+from titop.solvers.simulation.together import SteppedMember, Together, can_be_held
 from titop.solvers.simulation.trajectory import Trajectory
 
 #: Integrators: explicit ones for smooth problems, then implicit ones for stiff problems.
@@ -361,12 +361,12 @@ def simulate_many(arguments: Sequence[Mapping[str, Any]]) -> list[Trajectory | N
     kinks = plant.kinks(given.rtol)
     if not can_be_held(plant, given.scheme) or watched or len(kinks) or HalfTurns(plant.model).any:
         return found
-    members: dict[int, Member] = {}
+    members: dict[int, SteppedMember] = {}
     for k, each in enumerate(every):
         with suppress(ModelError):
             start = Start(each["model"], given.times, each["q0"], each["v0"], None, None)
             refuse(under_ground(each["model"], start.q[None], given.times[:1]))
-            members[k] = Member(each["model"], start.state(start.q, start.v, None), each["tau"], each["u"], each["seed"])
+            members[k] = SteppedMember(each["model"], start.state(start.q, start.v, None), each["tau"], each["u"], each["seed"])
     together = Together(plant, given.times, list(members.values()), str(given.scheme), tolerances)
     if not together.is_possible:
         return found

@@ -245,7 +245,8 @@ def begin(patient, clock, law, there, rooms, y, states, rates):
 
 @helper
 def held_steps(
-    tries, used, end, patient, clock, estimators, coefficients, curve, times, y, outputs, law, there, rooms, states, rates, within
+    tries, used, end, patient, clock, estimators, coefficients, curve, times, y, outputs, law, there, rooms, states, rates,
+    within,
 ):  # fmt: skip
     """Make steps, to the end in the clock or until all `tries` are made; return a status. See `members`."""
     rows, place = coefficients.shape[0], 0
