@@ -19,15 +19,29 @@ from titop.solvers.kernels.closures.closure_derivatives import (
     closure_slopes,
     write_closure_wrenches,
 )
-from titop.solvers.kernels.closures.following import fold_vectors, remaining, unfold_vectors
+from titop.solvers.kernels.closures.following import fold_vectors, number_rows, unfold_vectors
 from titop.solvers.kernels.closures.least_norm import add_least, take_least
 from titop.solvers.kernels.equations.linearise import linearise, linearise_blocks, sum_rows
 from titop.solvers.kernels.equations.whole_passes import outward_whole
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.stages import entry_at
+from titop.solvers.kernels.interface.stages import entry_at, lane_count
 from titop.solvers.kernels.tree.factor import solve_rows, solve_triangles
 from titop.solvers.kernels.tree.kinematics import world_poses
 from titop.solvers.native.kernel import helper, shared
+
+
+@shared
+def own_loads(ints, floats, q):
+    """Return a copy of the table `floats` for the closures' wrenches at a state q, and a status.
+
+    In lanes the copy lies in lanes; there what acts on blocks because of their surroundings is left to single calls, since its
+    stages take gravity as plain numbers.
+    """
+    own = np.empty(floats.shape, q.dtype)
+    for i in range(floats.shape[0]):
+        for k in range(floats.shape[1]):
+            own[i, k] = floats[i, k]
+    return own, layout.SINGULAR if ints[0, layout.APPLYING] > 0 and lane_count(q) > 1 else layout.OK
 
 
 @shared
@@ -90,8 +104,8 @@ def slopes_with_closures(
 def turning_rows(ints, floats, numbers, stages, law, loops, paths, q, w, rooms, changes, rows):
     """Return the derivatives (k x nv) of ``J w`` by q, beside room for others, and a status."""
     k, n = loops[0, layout.ROWS], w.size
-    turning = np.empty((k, n))
-    a, multipliers = np.zeros(n), np.zeros(k)
+    turning = np.empty((k, n), w.dtype)
+    a, multipliers = np.zeros(n, w.dtype), np.zeros(k, w.dtype)
     status = slopes_with_closures(
         ints, floats, numbers, stages, law, loops, paths, q, w, a, multipliers, rooms, layout.UNKNOWN, True, changes, rows
     )
@@ -127,7 +141,7 @@ def subtract_product(left, right, x):
     for i in range(left.shape[0]):
         for k in range(left.shape[1]):
             entry = left[i, k]
-            if entry != 0.0:
+            if not everywhere(entry == 0.0):
                 for j in range(right.shape[1]):
                     x[i, j] -= entry * right[k, j]
 
@@ -175,8 +189,10 @@ def accelerations_slopes(loops, floats, imposed, tree, forward, changes, rows, r
     """
     matrix, room, _, _, choice, columns, gram = forward
     n, r, cases = result.shape[1], gram.shape[0], 3 if imposed is None else 4
-    folded, chosen = room[rows.shape[1] :], choice[:r]
-    x, carried, moved = np.empty((n, cases * n)), np.zeros((r, cases * n)), np.zeros((0 if imposed is None else n, n))
+    folded, chosen, kind = room[rows.shape[1] :], choice[:r], result.dtype
+    x, carried = np.empty((n, cases * n), kind), np.zeros((r, cases * n), kind)
+    moved, which = np.zeros((0 if imposed is None else n, n), kind), np.empty(loops[0, layout.FOLLOWERS] + r, kind)
+    number_rows(loops, chosen, which)
     if imposed is not None:
         for j in range(n):
             if imposed[j]:
@@ -185,11 +201,14 @@ def accelerations_slopes(loops, floats, imposed, tree, forward, changes, rows, r
     _write_changes(imposed, changes, moved, x)
     fold_vectors(loops, floats, x)
     for c in range(r):
-        row = remaining(loops, int(chosen[c]))
+        first = which[which.size - r + c] * n
         for j in range(n):
-            carried[c, j], carried[c, BY_V * n + j] = -rows[1, row, j], -rows[2, row, j]
-        if imposed is not None:
-            _subtract_row(rows[0, row], moved, carried[c, BY_A * n :])
+            carried[c, j], carried[c, BY_V * n + j] = -entry_at(rows[1], j, first), -entry_at(rows[2], j, first)
+            if imposed is not None:
+                entry = entry_at(rows[0], j, first)
+                if not everywhere(entry == 0.0):
+                    for d in range(n):
+                        carried[c, BY_A * n + d] -= entry * moved[j, d]
     if imposed is not None:
         for i in range(n):
             if imposed[i]:
@@ -207,15 +226,6 @@ def accelerations_slopes(loops, floats, imposed, tree, forward, changes, rows, r
         for i in range(n):
             for j in range(n):
                 result[BY_A, i, j] += moved[i, j]
-
-
-@helper
-def _subtract_row(row, matrix, x):
-    """Subtract the product of a row and a matrix."""
-    for i in range(row.size):
-        if row[i] != 0.0:
-            for j in range(x.size):
-                x[j] -= row[i] * matrix[i, j]
 
 
 @shared
@@ -236,7 +246,7 @@ def efforts_slopes(split, first, end, imposed, ones, changes, turning, result):
         for i in range(n):
             for k in range(n):
                 entry = changes[2, i, k]
-                if entry != 0.0:
+                if not everywhere(entry == 0.0):
                     for j in range(n):
                         x[i, j] += entry * result[d, k, j]
         share_slopes(split, first, end, imposed, ones, turning if d == BY_Q else turning[:0], x)
@@ -252,9 +262,9 @@ def share_slopes(split, first, end, unknown, ones, turning, x):
     `turning` says how the constraints turn: see `efforts_slopes`; `ones` what counts as one of each coordinate.
     """
     which, n = split[1], x.shape[1]
-    take_least(split, first, end, unknown, ones, x, np.zeros((which.size, n)))
+    take_least(split, first, end, unknown, ones, x, np.zeros((which.size, n), x.dtype))
     if turning.shape[0] > 0:
-        right = np.empty((which.size, n))
+        right = np.empty((which.size, n), x.dtype)
         for c in range(which.size):
             for j in range(n):
                 right[c, j] = -entry_at(turning, j, which[c] * n)

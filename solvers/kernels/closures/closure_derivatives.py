@@ -10,6 +10,7 @@ frames; E stacks E1 and E2. With ``J a + bias = E A + b(V)`` and the efforts ``J
 
 from __future__ import annotations
 
+from titop.blocks.basics.choices import everywhere
 from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.blocks.laws.vectors import cross3, product, times, transposed
 from titop.solvers.kernels.closures.constraint_rows import bias_of, gradients, port_acceleration
@@ -213,7 +214,7 @@ def _put_column(t, o, m, x):
 @helper
 def _add_row(moved, o, share, count, x):
     """Add a row of `moved` times its share to the first entries of x."""
-    if share != 0.0:
+    if not everywhere(share == 0.0):
         for m in range(count):
             x[m] += share * moved[o, m]
 

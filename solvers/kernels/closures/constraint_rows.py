@@ -88,7 +88,7 @@ def _value(floats, row, turn, r, phi, form):
     value = dot3(three(floats, row, layout.ALONG), r) + dot3(three(floats, row, layout.ABOUT), phi)
     aligned = dot3(three(floats, row, layout.ALIGNED1), times(turn, three(floats, row, layout.ALIGNED2)))
     value, period = value + aligned - floats[row, layout.OFFSET], floats[row, layout.PERIOD]
-    return value - period * rounded(value / period) if period != 0.0 else value
+    return value if everywhere(period == 0.0) else value - period * rounded(value / period)
 
 
 @helper

@@ -123,7 +123,8 @@ def ones_of(loops, floats, ones):
 def leaders_lengths(loops, floats, lengths):
     """Write the lengths of G's columns (n), what a leader moves altogether: lengths in units of the system's."""
     for k in range(lengths.size):
-        lengths[k] = one_of(loops, floats, k) ** -2
+        one = one_of(loops, floats, k)
+        lengths[k] = 1.0 / (one * one)
     for g in range(1, loops[0, layout.FOLLOWERS] + 1):
         i, j = loops[g, layout.FOLLOWER], loops[g, layout.LEADER]
         if j >= 0:

@@ -161,7 +161,9 @@ def split_constraints(loops, floats, jacobian, ones, unknown, least):
         which[c] = c
     if loops[0, layout.WHOLE_RANK] == k:
         split, first, end = split_rows(jacobian, which, ones, unknown, least)
-    if end < k and (loops[0, layout.WHOLE_RANK] != k or lane_count(jacobian) == 1):  # else not all lanes are alike, perhaps
+    if end < k and loops[0, layout.WHOLE_RANK] == k and lane_count(jacobian) > 1:
+        return split, -1, -1  # in some lanes all may be independent
+    if end < k:
         count = _independent_rows(loops, floats, jacobian, which)
         split, first, end = split_rows(jacobian, which[: max(count, 0)], ones, unknown, least)
         if count < 0 or end < count:

@@ -27,7 +27,7 @@ def write_interaction_slopes(ints, numbers, stages, law, slopes):
     return interaction_slopes((address_of(ints, 0), ints.shape[0], *laws, address_of(stages, 0), stages.shape[0]))
 
 
-@feature(INTEGER, INTEGER, STATE_AT, STATE_AT, TABLE_AT, INTEGER, INTEGER, INTEGER)
+@feature(INTEGER, INTEGER, STATE_AT, STATE_AT, INTEGER, INTEGER, INTEGER, INTEGER)
 def interaction_slopes(ints, rows, law, slopes, numbers, number_count, stages, kinds):
     """See `write_interaction_slopes`."""
     table = ints_at(ints, rows, layout.INT_COLUMNS)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.choices import everywhere
 from titop.solvers.kernels.closures.closed_derivatives import (
     accelerations_slopes,
+    own_loads,
     share_slopes,
     slopes_rooms,
     slopes_with_closures,
@@ -17,7 +19,7 @@ from titop.solvers.kernels.closures.closed_derivatives import (
 )
 from titop.solvers.kernels.closures.closed_passes import constrained, constrained_rooms, efforts_and_constraints
 from titop.solvers.kernels.closures.constraint_rows import opening
-from titop.solvers.kernels.closures.following import ones_of, remaining
+from titop.solvers.kernels.closures.following import number_rows, ones_of
 from titop.solvers.kernels.closures.least_norm import (
     BALANCED,
     complete_motion,
@@ -36,6 +38,7 @@ from titop.solvers.kernels.equations.linearise import (
 )
 from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of_slopes, world_rows
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.stages import put_entry_at
 from titop.solvers.kernels.tree.factor import factor, solve_rows
 from titop.solvers.kernels.tree.joints import element_of
 from titop.solvers.kernels.tree.kinematics import subtract_brackets
@@ -182,21 +185,27 @@ def inverse_slopes_with_closures(paths, loops, ints, floats, numbers, stages, q,
     if not sizes_fit(ints, q, v, a, a):
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    loaded, rooms = floats.copy(), slopes_rooms(ints, paths, loops, law, q)
+    rooms, (loaded, _) = slopes_rooms(ints, paths, loops, law, q), own_loads(ints, floats, q)
     status = slopes_with_closures(
         ints, loaded, numbers, stages, law, loops, paths, q, v, a, multipliers, rooms, layout.UNKNOWN, False, changes, rows
     )
     return status if status != layout.OK else min(status_of_slopes(changes), status_of_slopes(rows))
 
 
-@pair(INTS, INTS, INTS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, CUBE)
+@pair(INTS, INTS, INTS, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, RESULT_CUBE)
 def constrained_derivatives(tree, paths, loops, ints, floats, numbers, stages, q, v, tau, result):
     """Derivatives (3, nv, nv) of `constrained_forward` by q, v and tau."""
     n = ints[0, layout.NV]
     if not sizes_fit(ints, q, v, tau, tau) or not _result_fits(ints, result):
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    loaded, forward, rooms = floats.copy(), constrained_rooms(loops, n, q), slopes_rooms(ints, paths, loops, law, q)
+    forward, rooms, (loaded, status) = (
+        constrained_rooms(loops, n, q),
+        slopes_rooms(ints, paths, loops, law, q),
+        own_loads(ints, floats, q),
+    )
+    if status != layout.OK:
+        return status
     passes = rooms[0], rooms[1], forward
     k, a, changes = loops[0, layout.ROWS], np.empty(n, q.dtype), np.empty((3, n, n), q.dtype)
     rows, multipliers = np.empty((4, k, n), q.dtype), np.zeros(k, q.dtype)
@@ -205,9 +214,11 @@ def constrained_derivatives(tree, paths, loops, ints, floats, numbers, stages, q
     if status != layout.OK:
         return status
     chosen, gram = forward[4], forward[6]
-    r = gram.shape[0]
+    r, followers = gram.shape[0], loops[0, layout.FOLLOWERS]
+    which = np.empty(followers + r, q.dtype)
+    number_rows(loops, chosen, which)
     for c in range(r):
-        multipliers[remaining(loops, int(chosen[c]))] = gram[c, r]
+        put_entry_at(multipliers, 0, which[followers + c], gram[c, r])
     status = slopes_with_closures(
         ints, loaded, numbers, stages, spare, loops, paths, q, v, a, multipliers, rooms, layout.KNOWN, False, changes, rows
     )
@@ -217,7 +228,7 @@ def constrained_derivatives(tree, paths, loops, ints, floats, numbers, stages, q
     return status_of_slopes(result)
 
 
-@pair(INTS, INTS, MASK, VECTOR, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, CUBE)
+@pair(INTS, INTS, MASK, VECTOR, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, RESULT_CUBE)
 def shared_derivatives(paths, loops, unknown, driven, ints, floats, numbers, stages, q, v, a, result):
     """Derivatives (3, nv, nv) of `constrained_inverse` by q, v and a, `driven` efforts being constant.
 
@@ -227,7 +238,9 @@ def shared_derivatives(paths, loops, unknown, driven, ints, floats, numbers, sta
     if not sizes_fit(ints, q, v, a, driven) or not _result_fits(ints, result):
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    loaded, rooms, k = floats.copy(), slopes_rooms(ints, paths, loops, law, q), loops[0, layout.ROWS]
+    rooms, (loaded, status), k = slopes_rooms(ints, paths, loops, law, q), own_loads(ints, floats, q), loops[0, layout.ROWS]
+    if status != layout.OK:
+        return status
     jacobian, sides, w, multipliers = (
         np.empty((k, n), q.dtype),
         np.empty((3, k), q.dtype),
@@ -245,7 +258,9 @@ def shared_derivatives(paths, loops, unknown, driven, ints, floats, numbers, sta
     for j in range(n):
         needed[j, 0] = w[j] - driven[j]
     split, first, end = split_constraints(loops, loaded, jacobian, ones, unknown, True)
-    if end != loops[0, layout.WHOLE_RANK] or not take_least(split, first, end, unknown, ones, needed, carried) <= BALANCED:
+    if end != loops[0, layout.WHOLE_RANK]:
+        return layout.SINGULAR
+    if not everywhere(take_least(split, first, end, unknown, ones, needed, carried) <= BALANCED):
         return layout.SINGULAR
     rows, turning = np.empty((4, k, n), q.dtype), np.empty((0, n), q.dtype)
     write_multipliers(split, end, carried, multipliers)

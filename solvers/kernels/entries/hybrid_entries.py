@@ -10,6 +10,7 @@ import numpy as np
 from titop.solvers.kernels.closures.closed_derivatives import (
     accelerations_slopes,
     efforts_slopes,
+    own_loads,
     slopes_rooms,
     slopes_with_closures,
     turning_rows,
@@ -36,7 +37,7 @@ from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.factor import factor
 from titop.solvers.kernels.tree.joints import element_of
 from titop.solvers.native.kernel import shared
-from titop.solvers.native.signatures import CUBE, FLOATS, INTS, MASK, RESULT, STATE, VECTOR
+from titop.solvers.native.signatures import FLOATS, INTS, MASK, RESULT, RESULT_CUBE, STATE
 
 #: Whether the system has general blocks or interactions: see `pair.Pair`.
 LAWS = True
@@ -128,7 +129,7 @@ def constrained_hybrid(tree, loops, imposed, ints, floats, numbers, stages, q, v
     return status_of(efforts)
 
 
-@pair(INTS, INTS, INTS, MASK, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, CUBE)
+@pair(INTS, INTS, INTS, MASK, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, STATE, RESULT_CUBE)
 def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stages, q, v, tau, a, result):
     """Derivatives (8, nv, nv) of hybrid dynamics: of accelerations by q, v, tau and imposed accelerations, then of efforts.
 
@@ -140,12 +141,20 @@ def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stage
     if min(status_of(tau), status_of(a)) != layout.OK:
         return layout.NOT_FINITE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    loaded, forward, rooms = floats.copy(), constrained_rooms(loops, n, q), slopes_rooms(ints, paths, loops, law, q)
+    forward, rooms, (loaded, status) = (
+        constrained_rooms(loops, n, q),
+        slopes_rooms(ints, paths, loops, law, q),
+        own_loads(ints, floats, q),
+    )
+    if status != layout.OK:
+        return status
     work, world = rooms[0], rooms[1]
     passes = work, world, forward
     _, jacobians, _, _, chosen, _, gram = forward
     chosen = chosen[: gram.shape[0]]
-    acc, efforts, mass = a.copy(), tau.copy(), np.empty((n, n), q.dtype)
+    acc, efforts, mass = np.empty(n, q.dtype), np.empty(n, q.dtype), np.empty((n, n), q.dtype)
+    copy(a, acc)
+    copy(tau, efforts)
     if k:
         status = constrained(
             tree, loops, imposed, ints, loaded, numbers, stages, law, None, q, v, tau, passes, mass, efforts, acc

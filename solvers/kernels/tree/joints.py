@@ -36,7 +36,7 @@ def place(ints, floats, i, q, work):
 def _place_axial(floats, i, x, work):
     """Rotate the tree transform about its z axis and shift it along."""
     angular, shift = floats[i, layout.ANGULAR], floats[i, layout.LINEAR] * x
-    s, c = sine_and_cosine(x) if angular != 0.0 else (0.0, 1.0)
+    s, c = (0.0, 1.0) if everywhere(angular == 0.0) else sine_and_cosine(x)
     for k in range(3):
         rx, ry, rz = three(floats, i, layout.R_TREE + 3 * k)
         work[i, layout.R + 3 * k] = c * rx + s * ry

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from titop.blocks.basics.choices import select
+from titop.blocks.basics.choices import everywhere, select
 from titop.blocks.laws.impact import HERTZ, impact_energy, impact_push
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, floats_at, ints_at, vector_at
@@ -129,7 +129,7 @@ def spring_energy(ints, rows, floats, q, nq, _v, _nv, energy):
 def _friction(floats, row, rate):
     """Return the dry friction against a rate (see `titop.blocks.joints.friction_and_limits`)."""
     coulomb, breakaway = floats[row, layout.FRICTION], floats[row, layout.FRICTION + 1]
-    if coulomb == 0.0 and breakaway == 0.0:
+    if everywhere((coulomb == 0.0) & (breakaway == 0.0)):
         return 0.0
     stribeck, smoothing = floats[row, layout.FRICTION + 2], floats[row, layout.FRICTION + 3]
     part = rate / stribeck
@@ -140,7 +140,7 @@ def _friction(floats, row, rate):
 def _friction_slope(floats, row, rate):
     """Return the derivative of the dry friction against a rate."""
     coulomb, breakaway = floats[row, layout.FRICTION], floats[row, layout.FRICTION + 1]
-    if coulomb == 0.0 and breakaway == 0.0:
+    if everywhere((coulomb == 0.0) & (breakaway == 0.0)):
         return 0.0
     stribeck, smoothing = floats[row, layout.FRICTION + 2], floats[row, layout.FRICTION + 3]
     part = rate / stribeck
@@ -166,7 +166,7 @@ def _slopes(ints, floats, row, i, j, column, q, v):
 @helper
 def stop_load(floats, row, x, rate):
     """Return the effort with which a coordinate at x presses on its stop."""
-    if floats[row, layout.STOP + 2] == 0.0:
+    if everywhere(floats[row, layout.STOP + 2] == 0.0):
         return 0.0
     depth, side = _depth(floats, row, x)
     return side * impact_push(depth, side * rate, floats[row, layout.STOP + 2], floats[row, layout.STOP + 3], HERTZ)
@@ -176,7 +176,7 @@ def stop_load(floats, row, x, rate):
 def stop_slopes(floats, row, x, rate):
     """Return the derivatives of `stop_load` by position and rate."""
     stiffness, dissipation = floats[row, layout.STOP + 2], floats[row, layout.STOP + 3]
-    if stiffness == 0.0:
+    if everywhere(stiffness == 0.0):
         return 0.0, 0.0
     depth, side = _depth(floats, row, x)
     share, root = 1.0 + dissipation * side * rate, math.sqrt(depth)
