@@ -2,7 +2,7 @@
 
 Kernels are written for numbers. Compiled for arrays of `LANES`, they compute with all at once, by the same operations in the
 same order: a lane has the bits of a single state. Numbers among lanes, such as masses, are the same in all. What a value
-decides is written with the functions of `titop.blocks.laws.vectors`.
+decides is written with the functions of `titop.blocks.basics.choices`.
 """
 
 from __future__ import annotations
