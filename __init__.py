@@ -4,9 +4,18 @@ Blocks (`titop.blocks`) are connected into a graph (`titop.graph`) that is resol
 (`titop.solvers`). The public names stand in `__init__.pyi`; each is imported when it is first used.
 """
 
+from typing import Any
+
 import lazy_loader
 
 __version__ = "0.1.0"
 #: Where functions stand that lower layers call by name (`titop.blocks.basics.above`).
 ABOVE = {"resolve": "titop.solvers.resolve", "nonlinear_system": "titop.solvers.linear.nlsys"}
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_first_use, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    from titop.blocks.basics.garbage import collection_paused
+
+    with collection_paused():  # a first use may import two hundred modules
+        return _first_use(name)

@@ -85,7 +85,7 @@ class System(Network):
 
         return system_findings(self)
 
-    def resolve(self, engine: str = "compiled", hold: Any = ()) -> Model:
+    def resolve(self, engine: str = "compiled", hold: Any = (), threads: int | None = 1) -> Model:
         """Check the system and resolve it into a frozen model.
 
         Parameters
@@ -96,13 +96,17 @@ class System(Network):
             Joints or coordinates that stay at their neutral place, or at the places of a mapping, in all functions of the
             model. They remain coordinates, each with a constraint ``"hold_<name>.mesh"`` as of a gear: ``m.gear_effort`` is the
             effort that it takes. Those of spherical and free joints cannot be held so.
+        threads : int or None
+            Number of threads among which compiled functions split many stacked states, with the same bits; None for one a
+            processor. Models made from this one keep it. Processes that sweeps start (`workers`) use one thread each, and so
+            do models with laws in Python.
 
         Raises
         ------
         ModelError
             Listing all errors of the system.
         """
-        model: Model = above("resolve")(self, engine, hold)
+        model: Model = above("resolve")(self, engine, hold, threads)
         return model
 
     def save(self, path: str | Path) -> None:

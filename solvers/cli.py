@@ -23,7 +23,7 @@ from titop.graph.drawing.text import constraint_count
 from titop.graph.load import load
 from titop.graph.system import System
 from titop.graph.urdf.robot_system import from_urdf
-from titop.solvers.engines.compiled.compile_ahead import compile_ahead, compile_for_wheels
+from titop.solvers.engines.compiled.compile_ahead import compile_ahead, write_for_wheels
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.simulate import METHODS, simulate
 
@@ -155,8 +155,8 @@ def sim(system: System, arguments: argparse.Namespace) -> None:
 def compile_kernels(workers: int | None, for_wheels: bool) -> None:
     """Compile everything ahead, so that no later process waits for it."""
     if for_wheels:
-        compile_for_wheels(workers)
-        print("compiled; wheels that are built from here take it along")
+        count = write_for_wheels(workers)
+        print(f"{count} functions written; wheels that are built from here take all along")
         return
     count = compile_ahead(workers)
     print(f"{count} functions compiled" if count else "everything was compiled already")
@@ -207,7 +207,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(required=True, metavar="VERB")
     ahead = verbs.add_parser("compile", help=(compile_kernels.__doc__ or "").splitlines()[0])
     ahead.add_argument("--workers", type=_count, help="number of processes; as many as there are processors by default")
-    ahead.add_argument("--for-wheels", action="store_true", help="into titop's own folder, for all processors of this kind")
+    ahead.add_argument("--for-wheels", action="store_true", help="into titop's own folder, for all processors and Pythons")
     ahead.set_defaults(run=compile_kernels)
     for run in (check, info, draw, sim):
         verb = verbs.add_parser(run.__name__, help=(run.__doc__ or "").splitlines()[0])

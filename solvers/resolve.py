@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import isfinite
 from typing import Any
 
-from titop.blocks.basics.errors import Finding, ModelError, warn
+from titop.blocks.basics.errors import Finding, ModelError, refuse, warn
 from titop.blocks.basics.garbage import collection_paused
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.user_input import read_number
@@ -18,14 +19,18 @@ from titop.solvers.arguments.reading import coordinate_mask
 from titop.solvers.constraints.engine_interface import Engine
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.model import Model
+from titop.solvers.support.threads import read_threads
 
 
-def resolve(system: Network, engine: str = "compiled", hold: Any = ()) -> Model:
+def resolve(system: Network, engine: str = "compiled", hold: Any = (), threads: int | None = 1) -> Model:
     """Check a system and return its model; see `System.resolve`."""
     with collection_paused():
-        make_engine = _engine(engine)
+        make_engine, threads = _engine(engine), read_threads(threads)
         warn(system_findings(system), stacklevel=4)
-        mechanism = Mechanism(_hold(assemble(system), hold), make_engine)
+        mechanism = Mechanism(_hold(assemble(system), hold), make_engine, threads)
+        unlimited = ((name, x) for name, (x, _) in mechanism.parameters().items() if not isfinite(x))
+        advice = "give a number, or let the block have no such parameter (parameter_units, parameter_fields)"
+        refuse(Finding("not-finite", name, x, "a finite number, as of all parameters", advice) for name, x in unlimited)
         findings = mechanism.check_inertia()
     warn([*findings, *mechanism.closure_findings()], stacklevel=4)
     return Model(mechanism)

@@ -32,7 +32,7 @@ def copy_package(folder: Path) -> CopiedPackage:
     """Return a copy of titop in a folder, without machine code."""
     copied = CopiedPackage(folder)
     for name in ("blocks", "graph", "solvers"):
-        ignored = shutil.ignore_patterns("__pycache__", "machine_code")
+        ignored = shutil.ignore_patterns("__pycache__", "shipped")
         shutil.copytree(ROOT / name, copied.package / name, ignore=ignored)
     for name in ("__init__.py", "__init__.pyi"):
         shutil.copy(ROOT / name, copied.package)

@@ -1,6 +1,6 @@
 """Tools for all blocks: messages, reading of user input, spatial algebra, derivatives. Nothing here knows what a block is.
 
-- `tolerances`: the one table of small numbers;
+- `tolerances`: the one table of small numbers; `choices`: choices by value, for one state and for several at once;
 - `errors`: findings, errors and warnings, and foreign text in messages;
 - `user_input`: conversion of user input to numbers; `user_functions`: checks of functions and
   switches, and functions along rods;

@@ -11,9 +11,12 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from titop.blocks.basics.garbage import collection_paused
+
 
 def above(name: str) -> Callable[..., Any]:
     """Return the function of a name in the facade's register."""
     facade: Any = sys.modules["titop"]
-    function: Callable[..., Any] = getattr(import_module(facade.ABOVE[name]), name)
+    with collection_paused():
+        function: Callable[..., Any] = getattr(import_module(facade.ABOVE[name]), name)
     return function

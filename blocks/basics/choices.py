@@ -14,6 +14,11 @@ def everywhere(truth: Any) -> bool:
     return bool(truth)
 
 
+def nowhere(truth: Any) -> bool:
+    """Tell whether something is so in no lane."""
+    return everywhere(select(truth, 0.0, 1.0) > 0.0)
+
+
 def select(chosen: Any, x: Any, y: Any) -> Any:
     """Return x where it is chosen, else y; both are computed."""
     return x if chosen else y

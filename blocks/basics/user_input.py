@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Callable, Collection, Mapping
 from pathlib import PurePath
 from typing import Any
@@ -58,6 +59,11 @@ def sequence_findings(where: str, sequence: Any) -> list[Finding]:
     return [Finding("bad-sequence", where, sequence, expected, advice)]
 
 
+def is_masked(value: Any) -> bool:
+    """Whether some entries of an array are masked; NumPy's module for that is loaded where such arrays are made."""
+    return "numpy.ma" in sys.modules and bool(np.ma.is_masked(value))
+
+
 def real_array(value: Any) -> Array | None:
     """Return a new array of floats, or None if the value is not real numbers, or some are masked."""
     try:
@@ -65,7 +71,7 @@ def real_array(value: Any) -> Array | None:
             return value.copy()
         if type(value) in (list, tuple) and all(type(x) is float for x in value):
             return np.array(value, dtype=float)
-        if np.ma.is_masked(value):
+        if is_masked(value):
             return None
         array = np.asarray(value)
         if array.dtype.kind not in "fiubO":

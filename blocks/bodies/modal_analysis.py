@@ -44,14 +44,9 @@ class EffectiveMass(NamedTuple):
 class NaturalModes(NamedTuple):
     """Natural modes of a body clamped at P, in one order: a mode keeps its damping ratio.
 
-    Attributes
-    ----------
-    frequencies : (k,) array, rad/s
-        Ascending.
-    shapes : (n, k) array
-        Mass-normalised, in the body's coordinates.
-    ratios : (k,) array
-        The damping ratios given for these modes.
+    - `frequencies` (k; rad/s): ascending;
+    - `shapes` (n, k): mass-normalised, in the body's coordinates;
+    - `ratios` (k): the damping ratios given for these modes.
     """
 
     frequencies: Array
@@ -66,15 +61,10 @@ class NaturalModes(NamedTuple):
 class LostModes(NamedTuple):
     """What a body lost with the modes that `FlexibleBody.truncate` removed; its text lists it.
 
-    Attributes
-    ----------
-    frequencies : (k,) array, rad/s
-        Of the removed modes.
-    effective_mass : (6,) array
-        Their effective mass along and about the axes at P, as a fraction of the rigid body's.
-    compliance : dict of port to (6,) array
-        The removed fraction of the static displacement of each port under a force or moment there, along and about the axes
-        at P, with P clamped; motion without stiffness left out.
+    - `frequencies` (k; rad/s): of the removed modes;
+    - `effective_mass` (6): their effective mass along and about the axes at P, as a fraction of the rigid body's;
+    - `compliance` (6): the removed fraction of the static displacement of each port under a force or moment there, along and
+      about the axes at P, with P clamped; motion without stiffness left out.
     """
 
     frequencies: Array

@@ -214,7 +214,7 @@ class ModalBody(Block):
         expected = f"{self.nv} coordinates of the body, or rows of them"
         wrong = Finding("wrong-shape", f"{self.name}.q", q, expected, "give those of this body alone")
         eta = read_array(wrong, lambda eta: eta.shape[-1:] == (self.nv,))
-        result: Array = eta @ self.recovery[name].T
+        result: Array = (eta[..., None, :] @ self.recovery[name].T)[..., 0, :]
         return result
 
     @property

@@ -8,7 +8,7 @@ boundary's grids in ``body.asm`` and the tables of recovery matrices in ``body.p
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.nastran_modes import fields_of_modes, modes_of_listing, modes_of_op2, nastran, poses_of
 from titop.blocks.bodies.reduced_matrices import reduce_boundary
@@ -40,7 +39,7 @@ def nastran_fields(
         modes = _read(file, modes_of_op2 if file.suffix.lower() == ".op2" else modes_of_listing, name)
         bulk = _existing(name, "grids", grids) if grids is not None else None if modes.places else _beside(file)
         if bulk is not None:
-            modes = modes._replace(places=_read(bulk, _grids_of_bulk, name))
+            modes = modes._replace(places=_read(bulk, lambda file: poses_of(nastran().bulk2uset(str(file))[0]), name))
         return fields_of_modes(modes, name, parent, ports, units, reference)
     bulk = _beside(file, (".asm",)) if grids is None else _existing(name, "grids", grids)
     if bulk is None:
@@ -126,7 +125,3 @@ def _named_rows(name: str, rows: Array, owners: Array | None) -> dict[str, Array
     if owners is None or len(owners) != len(rows):
         return {name: rows}
     return {f"{name}.{owner}": rows[owners == owner] for owner in dict.fromkeys(owners.tolist())}
-
-
-def _grids_of_bulk(file: Path) -> dict[Hashable, Pose]:
-    return poses_of(nastran().bulk2uset(str(file))[0])

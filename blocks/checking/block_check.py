@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -200,13 +200,10 @@ class _Comparison:
         port = self.arguments[0]
         return f"{self.method}({port!r})" if isinstance(port, str) else self.method
 
-    def _form(self, block: Block) -> Callable[..., Any]:
-        """Return the method; for combined functions the form that follows redefinitions of the class."""
-        return current_form(block, self.method) if self.method.endswith("_slopes") else getattr(block, self.method)
-
     def values(self, block: Block) -> Array:
-        """Return the result of a block's method in comparable units."""
-        return _flat(self._form(block)(*self.arguments)) * _flat(self.units)
+        """Return the result in comparable units, of combined functions in the form that follows redefinitions of the class."""
+        method = current_form(block, self.method) if self.method.endswith("_slopes") else getattr(block, self.method)
+        return _flat(method(*self.arguments)) * _flat(self.units)
 
 
 def _laws(block: Block, motion: _Motion) -> Iterator[_Comparison]:

@@ -271,7 +271,7 @@ class Block(BlockLaw, Fielded):
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the block and what is suspicious."""
-        errors = [*self.reader.findings, *refused_numbers(self, self._unread)]
+        errors = [*self.reader.findings, *refused_numbers(self, {name: vars(self).get(name) for name in self._unread})]
         if self.disturbances:
             where, advice = f"{self.name}.disturbances", "write a tuple of names, see help(titop.Interaction)"
             wrong = [name for name in self.disturbances if name not in self.parameters()]
@@ -410,7 +410,7 @@ _FREE = {
     *("inputs", "input_names", "input_units", "input_ranges", "input_matrix"),
     *("state_names", "state_units", "state_rates", "state_efforts", "gaps"),
     *("units", "configuration_units", "coordinate_scales", "neutral", "random_configuration"),
-    *("check", "doubts", "cannot_object", "spin_limit", "load_parameters", "disturbances"),
+    *("check", "doubts", "along_time", "cannot_object", "spin_limit", "load_parameters", "disturbances"),
     *("complex_safe", "complex_parameters"),
     *("mass_properties", "picture", "drawn_as", "port", "snapshot", "file_tables", "not_in_files"),
     *("common_parameters", "rational_parameters"),

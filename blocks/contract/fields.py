@@ -15,10 +15,11 @@ since only setting calls the reader.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from inspect import getattr_static
 from math import isfinite
+from numbers import Real
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
@@ -102,7 +103,7 @@ class Field(Generic[T]):
             attributes[self.attribute] = value
         elif self.attribute not in attributes:  # by the constructor
             attributes[self.attribute] = self.read(block, self.argument, value)
-        elif _carries_derivatives(value):
+        elif isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c":  # a complex step
             attributes[self.attribute] = value
         else:
             self.change(block, value)
@@ -272,19 +273,17 @@ def altered_fields(block: Fielded) -> list[Finding]:
             if isfinite(np.vdot(value, value)) and not (square and (value != value.T).any()):  # fast: of every block
                 continue
         if isinstance(value, np.ndarray | complex | dict):
-            findings += _read_again(block, field, value)
+            findings += _newly_wrong(block, field, value)
     return findings
 
 
-def refused_numbers(block: Fielded, names: Iterable[str]) -> list[Finding]:
-    """Return what is wrong with numbers that some attributes have without being read, if these are fields of numbers."""
-    stored = [(fields_of(type(block)).get(name), vars(block).get(name)) for name in names]
-    fields = [(field, value) for field, value in stored if field is not None and isinstance(field.read, _By)]
-    return [each for field, value in fields if isinstance(value, float) for each in _read_again(block, field, value)]
+def refused_numbers(block: Fielded, numbers: Mapping[str, Any]) -> list[Finding]:
+    """Return what is newly wrong with unread values of some attributes, those that are numbers in fields of numbers."""
+    read = ((fields_of(type(block)).get(name), x) for name, x in numbers.items() if isinstance(x, Real))
+    return [each for field, x in read if field and isinstance(field.read, _By) for each in _newly_wrong(block, field, x)]
 
 
-def _read_again(block: Fielded, field: Field[Any], value: Any) -> list[Finding]:
-    """Return what is newly wrong with a value that was read before."""
+def _newly_wrong(block: Fielded, field: Field[Any], value: Any) -> list[Finding]:
     reader, where = block.reader, f"{block.name}.{field.argument}"
     if any(_is_about(finding, where) for finding in reader.findings):
         return []
@@ -298,11 +297,6 @@ def _read_again(block: Fielded, field: Field[Any], value: Any) -> list[Finding]:
 
 def _is_about(finding: Finding, where: str) -> bool:
     return finding.where == where or finding.where.startswith((f"{where}.", f"{where}["))
-
-
-def _carries_derivatives(value: Any) -> bool:
-    """Tell whether a number or an array carries a complex step, for derivatives by the fields of a block."""
-    return isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c"
 
 
 def zero_axes(block: Any, fields: Iterable[str]) -> list[Finding]:

@@ -24,8 +24,9 @@ from titop.blocks.contract.fields import (
     zero_axes,
 )
 from titop.blocks.contract.own_coordinates import effort_unit, inertia_unit
+from titop.blocks.devices.device import Device, FilterKind
 from titop.blocks.devices.loads import FRAMES, read_target
-from titop.blocks.devices.signal_path import Device, FilterKind, SignalPath
+from titop.blocks.devices.signal_path import SignalPath
 
 
 class Actuator(Device):

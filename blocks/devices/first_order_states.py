@@ -12,8 +12,9 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.law import Law
 from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.devices.device import Device, FilterKind
 from titop.blocks.devices.drives import CoordinateDrive
-from titop.blocks.devices.signal_path import Device, FilterKind, SignalPath
+from titop.blocks.devices.signal_path import SignalPath
 from titop.blocks.interactions.harmonics import harmonic_sum
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.surroundings.inertial_places import CENTRED, PLACE, held_place, place_of_world
@@ -176,7 +177,7 @@ class PathStates(AttachedStates):
             return self
         return PathStates(self.device, gravity, self.coordinate_units, field)
 
-    def doubts(self, motion: TargetMotion) -> Iterator[Finding]:
+    def along_time(self) -> Iterator[Finding]:
         return held_place(self.device.name, self.place if self.device.filter_law[0] == FilterKind.DIPOLE else CENTRED)
 
     def law_numbers(self) -> Array:

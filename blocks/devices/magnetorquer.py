@@ -12,7 +12,8 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block, ParameterFields, PortRef
 from titop.blocks.contract.fields import Field, axis, bound, optional, zero_axes
 from titop.blocks.devices.actuators import PortActuator
-from titop.blocks.devices.signal_path import FilterKind, SignalPath
+from titop.blocks.devices.device import FilterKind
+from titop.blocks.devices.signal_path import SignalPath
 from titop.blocks.surroundings.magnetic_field import MagneticField, field_parameters, read_field
 
 

@@ -16,9 +16,10 @@ from titop.blocks.contract.block import Block, ParameterFields, PortRef
 from titop.blocks.contract.fields import Field, Fixed, Kept, axis, bound, choice, non_negative, optional, scalar, zero_axes
 from titop.blocks.devices.actuators import Motor
 from titop.blocks.devices.composite_device import CompositeDevice
+from titop.blocks.devices.device import read_path
 from titop.blocks.devices.loads import read_target
 from titop.blocks.devices.sensors import WheelMomentum
-from titop.blocks.devices.signal_path import SignalPath, read_path
+from titop.blocks.devices.signal_path import SignalPath
 from titop.blocks.devices.wheel_loads import WheelLoads
 from titop.blocks.interactions.harmonics import row_fields
 from titop.blocks.joints.friction_and_limits import Limits, read_friction

@@ -5,23 +5,24 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.pose import euler_angles
-from titop.blocks.basics.spatial import Array, rotation_log, skew
+from titop.blocks.basics.spatial import Array, cross, rotation_log, skew
 from titop.blocks.basics.taylor import angle_of
 from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.blocks.basics.user_input import sequence_findings
 from titop.blocks.bodies.rods.strains import COMPONENTS
 from titop.blocks.contract.block import Block, ParameterFields, PortRef, block_name
-from titop.blocks.contract.fields import Field, axis, non_negative, optional, zero_axes
+from titop.blocks.contract.fields import Field, axis, non_negative, optional, switch, zero_axes
 from titop.blocks.contract.own_coordinates import rate_unit
 from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.devices.device import Device, FilterKind
 from titop.blocks.devices.loads import read_target
-from titop.blocks.devices.signal_path import Device, FilterKind, SignalPath
+from titop.blocks.devices.signal_path import SignalPath
 from titop.blocks.surroundings.inertial_places import CENTRED, Place, place_of_world
 from titop.blocks.surroundings.magnetic_field import MagneticField, field_parameters, read_field
 
@@ -48,6 +49,11 @@ class Sensor(Device):
     #: Whether its reading depends on parameters of bodies.
     reads_parameters: ClassVar[bool] = False
     outputs: tuple[str, ...] = ("",)
+
+    @property
+    def needs_planet(self) -> bool:
+        """Whether its reading is about a planet's orbit."""
+        return False
 
     @property
     def channels(self) -> tuple[str, ...]:
@@ -134,6 +140,13 @@ class _ObservingSensor(_PortSensor):
     """Common part of sensors whose reading is a function of the pose and twist of their port, for complex numbers too."""
 
     filter_law = FilterKind.OBSERVED, ()
+    #: Of the world.
+    place: Place = CENTRED
+
+    def under(self, field: Any) -> Self:
+        placed = self if field is None else copy.copy(self)
+        placed.place = place_of_world(field)
+        return placed
 
     def observed(self, rotation: Array, position: Array, twist: Array) -> Array:
         """Return the reading (n) at a port's rotation (3x3) and position (3, m) in the world, and twist (6) in its own axes."""
@@ -176,23 +189,49 @@ class StarTracker(_ObservingSensor):
     target : PortRef or Block
         Turn the port to give the tracker other axes.
     nominal : 3x3 matrix or scipy Rotation, optional
-        Nominal attitude, in the axes of the world (that of a system about a `tt.Orbit` turns); the world's own by default.
+        Nominal attitude, in the axes of the world; these by default.
+    orbiting : bool
+        Give the nominal attitude in the axes of Hill's frame in their place: x outwards, z along the normal of the orbit. About
+        a `tt.Orbit` they are the world's. In the world of a `tt.CentralGravity` they are those of the port's own place and
+        inertial velocity, whatever its orbit; with `nominal` left out, a satellite that points to the earth reads zero.
     path : SignalPath, optional
         With z as the boresight, ``noise_density=[2e-5, 2e-5, 1.6e-4]`` is a tracker of 10 arc seconds across and 75 about the
         boresight (one sigma) at 5 Hz, in rad/sqrt(Hz). `bias_instability` with a single `correlation_time`, the time in which
         stars cross the field, is its low-frequency error; `bias` a misalignment. `sample_time` and `delay`: 0.1 to 0.5 s.
+
+    Raises
+    ------
+    ModelError
+        If it is `orbiting` in a system without a planet; where its port does not move about the planet.
     """
 
     outputs = ("x", "y", "z")
     output_units = ("rad",)
-    nominal = Field(_read_rotation)
+    nominal, orbiting = Field(_read_rotation), Field(switch)
 
-    def __init__(self, name: str, target: PortRef | Block, nominal: Any = None, *, path: SignalPath | None = None) -> None:
+    def __init__(
+        self, name: str, target: PortRef | Block, nominal: Any = None, *, orbiting: bool = False, path: SignalPath | None = None
+    ) -> None:
         super().__init__(name, target, path=path)
-        self.nominal = nominal
+        self.nominal, self.orbiting = nominal, orbiting
+
+    @property
+    def needs_planet(self) -> bool:
+        return bool(self.orbiting)
 
     def observed(self, rotation: Array, position: Array, twist: Array) -> Array:
-        return rotation_log(self.nominal.T @ rotation)
+        is_turning = self.orbiting and not self.place[12:].any()  # else the world's axes are those of Hill's frame
+        axes = self._orbit_axes(position, rotation @ twist[:3]) if is_turning else np.eye(3)
+        return rotation_log((axes @ self.nominal).T @ rotation)
+
+    def _orbit_axes(self, r: Array, v: Array) -> Array:
+        """Return the axes of Hill's frame (3, 3; columns) of a place (m) and a velocity (m/s)."""
+        h = cross(r, v)
+        if not (h @ h).real > 0:
+            advice = "start on an orbit, as by orbit.state()"
+            raise ModelError(Finding("no-orbit", self.name, "a port that moves through the centre", "one on an orbit", advice))
+        x, z = r / np.sqrt(r @ r), h / np.sqrt(h @ h)
+        return np.column_stack([x, cross(z, x), z])
 
 
 class SunSensor(_ObservingSensor):
@@ -277,8 +316,6 @@ class Magnetometer(_ObservingSensor):
     output_units = ("T",)
     reads_parameters = True
     field = Field(read_field)
-    #: Of the world.
-    place: Place = CENTRED
 
     def __init__(self, name: str, target: PortRef | Block, field: MagneticField, *, path: SignalPath | None = None) -> None:
         super().__init__(name, target, path=path)
@@ -286,12 +323,6 @@ class Magnetometer(_ObservingSensor):
 
     def parameter_fields(self) -> ParameterFields:
         return super().parameter_fields() | field_parameters(self.field)
-
-    def under(self, field: Any) -> Magnetometer:
-        placed = self if field is None else copy.copy(self)
-        if field is not None:
-            placed.place = place_of_world(field)
-        return placed
 
     def observed(self, rotation: Array, position: Array, twist: Array) -> Array:
         axes, origin = self.place[:9].reshape(3, 3), self.place[9:12]

@@ -4,104 +4,29 @@ from __future__ import annotations
 
 import copy
 import inspect
-import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import IntEnum
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array, skew
-from titop.blocks.basics.tolerances import CLOSE, TINY
+from titop.blocks.basics.tolerances import TINY
 from titop.blocks.basics.user_input import FieldReader, real_array
-from titop.blocks.contract.block import Block
-from titop.blocks.contract.fields import Field, put
-from titop.blocks.contract.own_coordinates import rate_unit
-from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.devices.path_filters import LinearFilter, read_filter
+from titop.blocks.devices.path_noises import NoisySignal
 
 #: Numbers that may be given for each channel, with what they have to be.
 PER_CHANNEL = ("bias", "noise_density", "random_walk", "bias_instability", "quantum", "dead_zone", "rate_limit")
-
-#: White noises that err, as inputs of linear models are called, and the numbers of paths by which they act.
-NOISES = {"noise": "noise_density", "walk": "random_walk", "instability": "bias_instability", "rounding": "rounding_density"}
 
 #: Numbers that are parameters, with their units: "" for that of the signal.
 _PARAMETERS = {"bias": "", "scale_factor": "1", "misalignment": "rad"}
 
 
-@dataclass(frozen=True)
-class LinearFilter:
-    """A filter of one channel, or of all channels of a device together: ``dx/dt = A x + B s, y = C x + D s``."""
-
-    kind: str  #: ``"lag"``, ``"second_order"`` or ``"filter"``.
-    numbers: Mapping[str, Any]  #: Of the first two kinds, by name: they are parameters.
-    matrices: tuple[Array, Array, Array, Array] | None = None  #: A, B, C and D of a ``"filter"``.
-
-    #: Numbers of the kinds that have names, and their units.
-    UNITS: ClassVar[dict[str, dict[str, str]]] = {
-        "lag": {"time_constant": "s"},
-        "second_order": {"frequency": "rad/s", "damping": "1"},
-    }
-
-    @property
-    def channels(self) -> int:
-        """Its number of channels: one, or the rows of D."""
-        return 1 if self.matrices is None else len(self.matrices[3])
-
-    @property
-    def order(self) -> int:
-        """Its number of states."""
-        return len(self.UNITS[self.kind]) if self.matrices is None else len(self.matrices[0])
-
-    @property
-    def law(self) -> tuple[Array, Array, Array, Array]:
-        """A, B, C and D. The first state of a lag and of a filter of second order is the output, the second its rate."""
-        if self.matrices is not None:
-            return self.matrices
-        if self.kind == "lag":
-            fast = 1.0 / self.numbers["time_constant"]
-            return np.array([[-fast]]), np.array([[fast]]), np.eye(1), np.zeros((1, 1))
-        omega, damping = self.numbers["frequency"], self.numbers["damping"]
-        stiff = omega * omega
-        A = np.array([[0.0, 1.0], [-stiff, -2.0 * damping * omega]])
-        return A, np.array([[0.0], [stiff]]), np.eye(1, 2), np.zeros((1, 1))
-
-    def described(self) -> dict[str, Any]:
-        """Return the kind and numbers, or the matrices, as a table."""
-        if self.matrices is None:
-            return {"kind": self.kind, **self.numbers}
-        return {name: matrix.tolist() for name, matrix in zip("ABCD", self.matrices, strict=True)}
-
-    @classmethod
-    def of_table(cls, table: Mapping[str, Any]) -> LinearFilter:
-        """Return the filter that `described` gave."""
-        units = cls.UNITS.get(str(table.get("kind")), None)
-        if units is not None and set(table) == {"kind", *units}:
-            return cls(str(table["kind"]), {name: table[name] for name in units})
-        if set(table) == set("ABCD"):
-            D = np.atleast_2d(np.asarray(table["D"], dtype=float))
-            n, m = np.size(table["A"]), len(D)
-            n = round(n**0.5)
-            shapes = {"A": (n, n), "B": (n, m), "C": (m, n), "D": (m, m)}
-            if all(np.size(table[name]) == rows * columns for name, (rows, columns) in shapes.items()):
-                A, B, C, D = (np.reshape(np.asarray(table[name], dtype=float), shape) for name, shape in shapes.items())
-                return cls("filter", {}, (A, B, C, D))
-        kinds = "; ".join(f'kind = "{kind}", {", ".join(numbers)}' for kind, numbers in cls.UNITS.items())
-        expected, advice = f"{kinds}; or matrices A, B, C, D", "see what System.save writes"
-        raise ModelError(Finding("bad-filter", "filter", dict(table), expected, advice))
-
-    def state_units(self, unit: str) -> tuple[str, ...]:
-        """Return the unit of each state of one channel, whose signal has a `unit`."""
-        if self.matrices is not None:
-            return ("1",) * len(self.matrices[0])
-        return (unit, rate_unit(unit))[: self.order]
-
-
-class SignalPath:
+class SignalPath(NoisySignal):
     """What lies between a controller and an actuator, or between a sensor and a controller: ``path=`` of every device.
 
     In `simulate`, all elements act. A command to an actuator passes, in this order: sample and hold, dead zone, limits, rate
@@ -215,7 +140,7 @@ class SignalPath:
     ) -> None:
         reader = FieldReader("path")
         #: LinearFilter, or a tuple of one for each channel, or None.
-        self.filter = _read_filter(reader, filter)
+        self.filter = read_filter(reader, filter)
         self.delay = reader.non_negative("delay", delay, "bad-time")
         self.sample_time = None if sample_time is None else reader.scalar("sample_time", sample_time)
         if self.sample_time is not None and self.sample_time <= 0:
@@ -293,96 +218,6 @@ class SignalPath:
         """Return what misalignment and scale factors make of `count` = n channels: a matrix (n, n) without unit."""
         turned = np.eye(count) if self.misalignment is None else np.eye(3) - skew(self.misalignment)
         return turned if self.scale_factor is None else (1.0 + np.atleast_1d(self.scale_factor))[:, None] * turned
-
-    @property
-    def rounding_density(self) -> Any:
-        """Density of the rounding errors of what is sampled, as of `noise_density`; zero of what is not."""
-        return self.quantum * math.sqrt((self.sample_time or 0.0) / 12.0)
-
-    @property
-    def drifts(self) -> tuple[Array, float]:
-        """Correlation times (k, s) of the processes of the bias instability, and the standard deviation of each over it."""
-        if isinstance(self.correlation_time, float):
-            return np.array([self.correlation_time]), 1.0
-        shortest, longest = self.correlation_time
-        decades = math.log10(longest / shortest)
-        steps = max(round(decades), 1)
-        return np.geomspace(shortest, longest, steps + 1), math.sqrt(math.log(10.0) * decades / steps / math.pi)
-
-    def spectrum(self, frequency: Any) -> Array:
-        """Return the two-sided spectral density of the errors: white noise, random walk, bias instability and rounding.
-
-        Parameters
-        ----------
-        frequency : float or array_like (p,), Hz
-            Positive; of sampled signals far below half the sampling frequency.
-
-        Returns
-        -------
-        array (p,), or (p, n) if numbers differ between channels
-            In the square of the unit of the signal per Hz. The one-sided density of many instruments is twice as large.
-
-        Raises
-        ------
-        ModelError
-            For frequencies that are not positive.
-        """
-        omega = 2.0 * math.pi * _read_all_positive("frequency", frequency)
-        times, x = self.drifts[0], np.multiply.outer(omega, self.drifts[0])
-        return self._summed(np.ones_like(omega), omega**-2.0, (2.0 * times / (1.0 + x * x)).sum(axis=-1))
-
-    def allan_deviation(self, tau: Any) -> Array:
-        """Return the Allan deviation of the errors: white noise, random walk, bias instability and rounding (IEEE Std 952).
-
-        Parameters
-        ----------
-        tau : float or array_like (p,), s
-            Times over which the signal is averaged, positive. Of sampled signals: multiples of the sample time; white noise is
-            exact for all, the rest within 2 % from five samples on, for correlation times of two samples or more.
-
-        Returns
-        -------
-        array (p,), or (p, n) if numbers differ between channels
-            In the unit of the signal.
-
-        Raises
-        ------
-        ModelError
-            For times that are not positive.
-        """
-        tau = _read_all_positive("tau", tau)
-        x = np.divide.outer(tau, self.drifts[0])
-        e = -np.expm1(-x)
-        drift = np.where(x < CLOSE, x * (2.0 / 3.0 - x / 2.0), 2.0 / x * (1.0 - (e + e * e / 2.0) / x))
-        return np.sqrt(self._summed(1.0 / tau, tau / 3.0, drift.sum(axis=-1)))
-
-    def _summed(self, white: Array, walk: Array, drift: Array) -> Array:
-        """Return a sum over the errors (p) of their shares per unit of their sizes, in the square of the unit of the signal."""
-        sizes = (
-            self.noise_density**2 + self.rounding_density**2,
-            self.random_walk**2,
-            (self.drifts[1] * self.bias_instability) ** 2,
-        )
-        parts = zip((white, walk, drift), np.broadcast_arrays(*sizes), strict=True)
-        return sum(np.multiply.outer(part, size) for part, size in parts)  # type: ignore[return-value]
-
-    def shaping(self, noise: str, size: float) -> tuple[Array, Array, Array, Array]:
-        """Return A (k, k), B (k, 1), C (1, k) and D of a filter from white noise of unit density to the error of one channel.
-
-        `noise` is one of `NOISES`, `size` the number by which it acts, in the unit of the signal; the unit of time is s.
-        The processes of a bias instability have one filter together, of the same density: its numerator is the factor of
-        ``sum_k q_k prod_(j != k) (p_j^2 - s^2)`` without zeros on the right, with rates p and the noises' densities q.
-        """
-        if noise == "instability":
-            rates = 1.0 / self.drifts[0]
-            zeros = _zeros(rates[::-1])
-            gain = self.drifts[1] * size * math.sqrt(2.0 * rates.sum())
-            apart = np.where(np.eye(len(rates)), 1.0, np.subtract.outer(rates, rates).T)  # p_j - p_k in row k
-            residues = gain * np.subtract.outer(-rates, -zeros).prod(axis=1) / apart.prod(axis=1)
-            return np.diag(-rates), np.ones((len(rates), 1)), residues[None], np.zeros((1, 1))
-        if noise == "walk":
-            return np.zeros((1, 1)), np.full((1, 1), size), np.ones((1, 1)), np.zeros((1, 1))
-        return np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), np.full((1, 1), size)
 
     def paces(self, count: int) -> list[Any]:
         """Return by what rates of states are multiplied to be polynomials in parameters, for `count` channels.
@@ -508,208 +343,9 @@ def _read_correlation(reader: FieldReader, value: Any) -> Any:
     return float(times.item()) if times.size == 1 else tuple(times.tolist())
 
 
-def _read_all_positive(name: str, value: Any) -> Array:
-    numbers = real_array(value)
-    if numbers is None or not (numbers > 0).all() or not np.isfinite(numbers).all():
-        raise ModelError(Finding("not-positive", name, value, "positive numbers", "use np.geomspace"))
-    return numbers
-
-
-def _zeros(rates: Array) -> Array:
-    """Return the zeros (k - 1, rad/s) of the filter of a bias instability with some rising `rates` (k, rad/s), without signs.
-
-    The square of each lies between those of two rates.
-    """
-    from scipy.optimize import brentq
-
-    squares = rates * rates
-
-    def numerator(log: float) -> Any:
-        return sum(np.prod(1.0 - math.exp(2.0 * log) / np.delete(squares, k)) / rate for k, rate in enumerate(rates))
-
-    return np.exp([brentq(numerator, *between) for between in itertools.pairwise(np.log(rates))])
-
-
 def _read_limits(reader: FieldReader, value: Any) -> Array:
     limits = real_array(value)
     if limits is None or limits.ndim not in (1, 2) or len(limits) != 2 or not (limits[0] <= limits[1]).all():
         reader.report("bad-limits", "limits", value, "a lower and an upper limit", "write limits=(-1.0, 1.0)")
         return np.array([-np.inf, np.inf])
     return limits
-
-
-def _read_filter(reader: FieldReader, value: Any) -> Any:
-    """Read a filter: None, one, or one for each channel."""
-    if value is None or isinstance(value, LinearFilter):
-        return value
-    if isinstance(value, list | tuple):
-        if not value:
-            reader.report("wrong-length", "filter", value, "one filter for each channel", "leave it out for no filter")
-        return tuple(_read_one(reader, f"filter[{k}]", each, False) for k, each in enumerate(value))
-    return _read_one(reader, "filter", value, True)
-
-
-def _read_one(reader: FieldReader, where: str, value: Any, several: bool) -> LinearFilter:
-    """Read a linear system: of one channel, or if allowed of `several`."""
-    if isinstance(value, LinearFilter):
-        return value
-    passing = LinearFilter("filter", {}, (np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), np.eye(1)))
-    if isinstance(value, SignalPath) and len(value.filters) == 1:
-        return value.filters[0]
-    if not all(hasattr(value, name) for name in ("dt", "ninputs", "noutputs")):
-        advice = "use control.tf or control.ss, or tt.SignalPath.lag and .second_order"
-        reader.report("wrong-type", where, value, "a linear system of python-control", advice)
-        return passing
-    if value.dt:
-        advice = "a digital filter is part of the controller: put it in series with it"
-        reader.report("discrete-filter", where, f"a sample time of {value.dt}", "a filter in continuous time", advice)
-        return passing
-    if value.ninputs != value.noutputs or (value.ninputs != 1 and not several):
-        got, advice = f"{value.ninputs} inputs, {value.noutputs} outputs", "give one filter for each channel, in a list"
-        reader.report("wrong-shape", where, got, "as many outputs as inputs, one in a list", advice)
-        return passing
-    if not hasattr(value, "A"):
-        if value.ninputs > 1:
-            advice = "give control.ss of it, or a list with one filter for each channel"
-            reader.report("wrong-type", where, value, "a transfer function of one channel", advice)
-            return passing
-        numerator, denominator = np.trim_zeros(value.num[0][0], "f"), np.trim_zeros(value.den[0][0], "f")
-        if len(numerator) > len(denominator):
-            advice = "add poles: a filter that differentiates amplifies noise without bound"
-            reader.report("improper", where, value, "no more zeros than poles", advice)
-            return passing
-        from scipy.signal import tf2ss
-
-        matrices = tf2ss(numerator if len(numerator) else [0.0], denominator)
-        if len(denominator) == 1:  # a gain, to which scipy gives a state
-            matrices = (np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), matrices[3])
-    else:
-        matrices = tuple(getattr(value, name) for name in "ABCD")
-    arrays = A, B, C, D = tuple(np.array(matrix, dtype=float) for matrix in matrices)
-    if not all(np.isfinite(matrix).all() for matrix in arrays):
-        reader.report("not-finite", where, value, "finite numbers", "look at what the system was made from")
-        return passing
-    return LinearFilter("filter", {}, (A, B, C, D))
-
-
-def read_path(device: Block, field: str, value: Any) -> SignalPath | None:
-    """Read the path of a device."""
-    if value is None or isinstance(value, SignalPath):
-        return value
-    device.reader.report("wrong-type", field, value, "a tt.SignalPath", "write path=tt.SignalPath.lag(0.05)")
-    return None
-
-
-class FilterKind(IntEnum):
-    """What filters act on or receive: the first three and the last of actuators, the others of sensors."""
-
-    #: An effort on a coordinate, times a number.
-    EFFORT = 0
-    #: A wrench (6) for each channel on a port, in its axes; on the second port, in the axes of the first.
-    WRENCH = 1
-    WRENCH_IN_WORLD = 2
-    #: A coordinate, its rate, the angular velocity of a port; the specific force at a second port, the first being the world.
-    POSITION = 3
-    RATE = 4
-    ANGULAR_VELOCITY = 5
-    SPECIFIC_FORCE = 6
-    #: What the sensor says by its `Device.observation`.
-    OBSERVED = 7
-    #: A magnetic moment (3) for each channel of a dipole at the second port, in its axes; the first port is the world's.
-    DIPOLE = 8
-
-
-class Device(Block):
-    """Common part of actuators and sensors: what their signals pass.
-
-    Attributes
-    ----------
-    path : SignalPath or None
-    channels : tuple of str
-        Names of their signals within the block.
-    """
-
-    path = Field(read_path)
-    #: Smallest absolute command that has an effect in simulations.
-    least_command: float = 0.0
-    #: Whether it has a law of its own, by which an interaction acts for it.
-    acts_by_law: ClassVar[bool] = False
-
-    def __init__(self, name: str, path: SignalPath | None = None) -> None:
-        super().__init__(name)
-        self.path = path
-
-    @property
-    def channels(self) -> tuple[str, ...]:
-        """Names of the signals."""
-        raise NotImplementedError
-
-    @property
-    def is_filtered(self) -> bool:
-        """Whether there is a filter, or a scale factor or misalignment."""
-        return self.path is not None and (self.path.filter is not None or self.path.is_scaled)
-
-    @property
-    def is_attached(self) -> bool:
-        """Whether systems add an interaction for it: for its filter, or its law."""
-        return self.acts_by_law or (self.path is not None and self.path.filter is not None)
-
-    @property
-    def filter_ports(self) -> tuple[Any, ...]:
-        """Ports on which the filter acts, or whose motion it receives: `PortRef`, or "world"."""
-        return ()
-
-    @property
-    def filter_coordinates(self) -> tuple[str, ...]:
-        """Coordinates likewise."""
-        return ()
-
-    def observation(self, blocks: Mapping[str, Block]) -> tuple[tuple[str, ...], Callable[[TargetMotion], Array]]:
-        """Return the coordinates that the filter receives, and from their motion and that of `filter_ports` what it receives.
-
-        `blocks` are all of the system.
-        """
-        raise NotImplementedError
-
-    @property
-    def filter_law(self) -> tuple[FilterKind, Any]:
-        """What the filter acts on or receives there, and the numbers (channels, ...) of that."""
-        raise NotImplementedError
-
-    def under(self, field: Any) -> Device:
-        """Return the device as it measures under a `field` of gravity, or none (None), which says where the world is."""
-        return self
-
-    def check(self) -> tuple[list[Finding], list[Finding]]:
-        errors, warnings = super().check()
-        if self.path is not None:
-            errors += self.path.findings(f"{self.name}.path", len(self.channels))
-        return errors, warnings
-
-    def channel_units(self, along: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return the unit of each signal, "1" where it is unknown; `along` has those of the coordinates of the filter."""
-        return ("1",) * len(self.channels)
-
-    def parameters(self) -> dict[str, tuple[float, str]]:
-        if self.path is None:
-            return super().parameters()
-        return super().parameters() | self._path_parameters(())
-
-    def _path_parameters(self, along: Sequence[str]) -> dict[str, tuple[float, str]]:
-        path, units = self.path, self.channel_units(along)
-        if path is None:
-            return {}
-        unit = units[0] if len(set(units)) == 1 else "1"
-        return {f"path.{name}": (float(path.parameter(name)), own or unit) for name, own in path.parameters().items()}
-
-    def with_parameters(self, values: dict[str, float]) -> Block:
-        of_path = {name.removeprefix("path."): value for name, value in values.items() if name.startswith("path.")}
-        changed = super().with_parameters({name: value for name, value in values.items() if not name.startswith("path.")})
-        if of_path and self.path is not None:
-            path = self.path.with_parameters(of_path)
-            if all(isinstance(value, int | float) for value in of_path.values()) and (
-                wrong := path.findings(f"{self.name}.path", len(self.channels))
-            ):
-                raise ModelError(wrong)  # before anything divides by a time constant
-            put(changed, "path", path)
-        return changed

@@ -84,11 +84,11 @@ class WheelLoads(Interaction):
         self.radial, self.tangential, self.lines, self.turning = radial, tangential, lines, 1.0
 
     def doubts(self, motion: TargetMotion) -> Iterator[Finding]:
-        """Yield that the wheel starts above the limit of its speed, where it is braked."""
+        """Yield that the wheel turns above the limit of its speed, where it is braked."""
         speed = float(motion.v[0])
         if self.torque and abs(speed) > (1 + 2 * NEGLIGIBLE) * self.limit:  # motors drive wheels to half of that
-            where, got = f"{self.name.removesuffix('/loads')}.speed_limit", f"{speed:.6g} rad/s at the start"
-            advice = "start slower, or raise the limit: above it the wheel is braked"
+            where, got = f"{self.name.removesuffix('/loads')}.speed_limit", f"{speed:.6g} rad/s"
+            advice = "turn it slower, or raise the limit: above it the wheel is braked"
             yield Finding("above-limit", where, got, f"at most {self.limit:.6g} rad/s", advice)
 
     def parameter_fields(self) -> ParameterFields:

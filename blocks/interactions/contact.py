@@ -276,7 +276,6 @@ class Contact(BodyInteraction):
 
     @property
     def _law(self) -> Array:
-        """The numbers of the law at a sphere."""
         numbers = self.stiffness, self.exponent, self.dissipation, self.friction, self.slip_velocity, self.rolling
         return np.array([*self.touched.numbers, *numbers, float(self.touching.turns), self.tangential_stiffness])
 

@@ -214,7 +214,11 @@ class Interaction(Closure):
         raise NotImplementedError
 
     def doubts(self, motion: TargetMotion) -> Iterator[Finding]:
-        """Yield warnings about the motion of its targets where a simulation starts; none by default."""
+        """Yield warnings about a motion of its targets at which its law is doubtful; none by default."""
+        return iter(())
+
+    def along_time(self) -> Iterator[Finding]:
+        """Yield warnings about any simulation, since it knows what surrounds at one instant; none by default."""
         return iter(())
 
     @property

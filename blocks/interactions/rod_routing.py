@@ -169,9 +169,9 @@ class Path(Measure):
     def measured(self, q: Array) -> tuple[Any, Array]:
         measure, slopes = np.zeros(q.shape[:-1])[()], [np.zeros((*q.shape[:-1], 0))]
         for (units, sizes), part, onto in zip(self._directions(q), self.parts, self._flattened, strict=True):
-            measure = measure + sizes @ part.weights
+            measure = measure + (sizes[..., None, :] @ part.weights)[..., 0]
             weighted = part.weights[:, None] * units
-            slopes.append(weighted.reshape(*weighted.shape[:-2], len(onto)) @ onto)
+            slopes.append((weighted.reshape(*weighted.shape[:-2], 1, len(onto)) @ onto)[..., 0, :])
         return measure, np.concatenate(slopes, axis=-1)
 
     def hessian(self, q: Array) -> Array:
@@ -188,7 +188,7 @@ class Path(Measure):
         """Return for every rod the unit directions (..., k, 3) at the points, and ``|dr/dX|`` (..., k)."""
         directions = []
         for (straight, _), onto, columns in zip(self._affine, self._flattened, self._slices, strict=True):
-            course = straight + (q[..., columns] @ onto.T).reshape(*q.shape[:-1], *straight.shape)
+            course = straight + (q[..., None, columns] @ onto.T).reshape(*q.shape[:-1], *straight.shape)
             sizes = np.sqrt((course * course).sum(-1))
             directions.append((course / sizes[..., None], sizes))
         return directions

@@ -150,9 +150,10 @@ class AerodynamicDrag(OnFacets):
             del fields["scale_height"]
         return fields
 
+    def along_time(self) -> Iterator[Finding]:
+        return super().along_time() if self.wind.any() or self.rotation.any() else iter(())
+
     def doubts(self, motion: TargetMotion) -> Iterator[Finding]:
-        if self.wind.any() or self.rotation.any():
-            yield from super().doubts(motion)
         for k in range(1, len(motion.R)):
             height = float(np.linalg.norm(inertial_place(self.place, 0, motion, k)[0])) - self.radius
             if abs(height - self.altitude) > _VALID * self.scale_height:

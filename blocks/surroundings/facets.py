@@ -107,7 +107,6 @@ class Facet:
 
 
 def _wrong(facet: Facet, where: str) -> Iterator[Finding]:
-    """Yield what is wrong with a facet's numbers."""
     if not facet.area > 0:
         yield Finding("no-area", f"{where}.area", facet.area, "an area > 0", "leave the facet out, or check the unit, m^2")
     if not facet.normal.any():

@@ -10,7 +10,6 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
-from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.laws.vectors import Matrix, Vector, product, times
 
@@ -67,5 +66,5 @@ class PlacedInteraction(Interaction):
         placed.place, placed.own_blocks = place, (field,)
         return placed
 
-    def doubts(self, motion: TargetMotion) -> Iterator[Finding]:
+    def along_time(self) -> Iterator[Finding]:
         return held_place(self.name, self.place)

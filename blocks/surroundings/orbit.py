@@ -308,7 +308,6 @@ class Orbit(CentralGravity):
 
 
 def _read_vector(name: str, given: Any, size: int) -> Array:
-    """Read finite numbers."""
     vector = real_array(given)
     if vector is None or vector.shape != (size,) or not np.isfinite(vector).all():
         raise ModelError(Finding("wrong-shape", name, given, f"{size} finite numbers", "in m and rad, and these per s"))

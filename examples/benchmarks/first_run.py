@@ -2,6 +2,8 @@
 
 Whole processes are timed, from the start of Python to its end: with an empty cache of compiled kernels, as after an
 installation, and with a filled one. Reading a robot of 29 joints from URDF, with a filled cache, is compared with Pinocchio.
+A wheel is built and installed into a folder of its own to time what users of wheels wait for: in a clone, first run
+``titop compile --for-wheels``.
 
 Run it: ``python examples/benchmarks/first_run.py``
 """
@@ -53,6 +55,38 @@ pinocchio.aba(model, data, pinocchio.neutral(model), numpy.zeros(model.nv), nump
 """
 ROBOT_GOAL = 2.0
 
+#: An arm of seven hinges, and what is asked of it first.
+LINK = """<link name="l{k}"><inertial><origin xyz="0.05 0 0.1"/><mass value="2"/>
+<inertia ixx="0.03" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.01"/></inertial></link>"""
+HINGE = """<joint name="j{k}" type="continuous"><parent link="l{k}"/><child link="l{next}"/>
+<origin xyz="0 0 0.2" rpy="1.57 0 0"/><axis xyz="0 0 1"/></joint>"""
+ARM = (
+    '<robot name="arm">'
+    + "".join(LINK.format(k=k) for k in range(8))
+    + "".join(HINGE.format(k=k, next=k + 1) for k in range(7))
+    + "</robot>"
+)
+ARM_WITH_TITOP = """
+import sys, numpy, titop
+model = titop.from_urdf(sys.argv[1]).resolve()
+getattr(model, sys.argv[2])(*numpy.zeros((3, model.nv)))
+"""
+
+
+class Ask(NamedTuple):
+    """A function asked of the arm where titop is installed from a wheel, whether the cache is empty, and the goal (s)."""
+
+    function: str
+    empty_cache: bool
+    goal: float
+
+
+ASKS = (
+    Ask("forward_dynamics", True, 1.0),
+    Ask("forward_dynamics_derivatives", True, 1.5),
+    Ask("inverse_dynamics", False, 0.25),
+)
+
 
 class Case(NamedTuple):
     """Python code to run, whether the cache is emptied before, the goal (s) if there is one, and how often at most it runs."""
@@ -74,9 +108,9 @@ CASES = (
 )
 
 
-def seconds(code: str, cache: str, *arguments: str) -> float:
+def seconds(code: str, cache: str, *arguments: str, **settings: str) -> float:
     """Return the time (s) of a fresh process that runs `code` with compiled kernels kept in `cache`."""
-    environment = {**os.environ, "TITOP_CACHE_DIR": cache}
+    environment = {**os.environ, "TITOP_CACHE_DIR": cache, **settings}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # or Python compiles all modules at every start
     begin = time.perf_counter()
     command = [sys.executable, "-W", "ignore", "-c", code, *arguments]
@@ -111,6 +145,30 @@ def compare_robot(path: Path, runs: int, cache: str) -> None:
     print(f"| robot of 29 joints from URDF to first forward dynamics | {ours:.3f} | {ROBOT_GOAL:g} x {theirs:.3f} | {met} |")
 
 
+def time_wheel(folder: Path, runs: int) -> None:
+    """Build a wheel, install it within a folder, and print what its users wait for, in seconds and in those of a processor."""
+    root, site, arm = Path(__file__).parents[2], folder / "site", folder / "arm.urdf"
+    pip = [sys.executable, "-m", "pip", "-q"]
+    subprocess.run([*pip, "wheel", "--no-deps", "-w", str(folder), str(root)], check=True)
+    (wheel,) = folder.glob("*.whl")
+    subprocess.run([*pip, "install", "--no-deps", "--target", str(site), str(wheel)], check=True)
+    arm.write_text(ARM)
+    for ask in ASKS:
+        filled = tempfile.mkdtemp(dir=folder)
+        seconds(ARM_WITH_TITOP, filled, str(arm), ask.function, PYTHONPATH=str(site))
+        times, used = [], []
+        for _ in range(runs):
+            cache = tempfile.mkdtemp(dir=folder) if ask.empty_cache else filled
+            before = os.times()
+            times.append(seconds(ARM_WITH_TITOP, cache, str(arm), ask.function, PYTHONPATH=str(site)))
+            after = os.times()
+            used.append(sum(after[2:4]) - sum(before[2:4]))
+        took, cpu = statistics.median(times), statistics.median(used)
+        what = f"wheel of {wheel.stat().st_size / 1e6:.1f} MB: URDF to first {ask.function}"
+        what += f", cache {'empty' if ask.empty_cache else 'filled'} ({cpu:.2f} s of a processor)"
+        print(f"| {what} | {took:.2f} | {ask.goal:g} | {'yes' if cpu <= ask.goal else 'NO'} |", flush=True)
+
+
 def main() -> None:
     """Time all cases and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -127,6 +185,7 @@ def main() -> None:
         path = robot_file()
         if path is not None:
             compare_robot(path, arguments.runs, filled)
+        time_wheel(Path(folder), arguments.runs)
 
 
 if __name__ == "__main__":

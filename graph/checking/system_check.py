@@ -75,6 +75,9 @@ def check_system(system: Network) -> tuple[list[Finding], list[Finding]]:
         errors += [*field.check()[0], *altered_fields(field)]
         warnings += field.check()[1]
         errors += itertools.chain.from_iterable(map(findings_in_field, weighed(system)))
+    elif lost := [each.name for each in system.sensors if each.needs_planet]:
+        advice = "give the system gravity=tt.CentralGravity(...) or tt.Orbit(...), or leave orbiting out"
+        errors += [Finding("no-planet", name, "no planet's gravity", "a system with a planet", advice) for name in lost]
     errors += [*renamed_blocks(system), *ambiguous_devices(system)]
     if any(finding.code in ("duplicate-name", "renamed-block") for finding in errors):
         return errors, warnings  # edges by name would be edges of two blocks, or of none

@@ -157,7 +157,6 @@ def wrong_targets(system: Network) -> Iterator[Finding]:
 
 
 def _range(least: float, most: float) -> str:
-    """Return a range of numbers in words."""
     if least == most:
         return f"{least:g}"
     return f"{least:g} to {most:g}" if math.isfinite(most) else f"{least:g} or more"

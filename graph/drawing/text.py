@@ -113,12 +113,8 @@ def to_mermaid(system: Network) -> str:
 
 
 def _mermaid_text(*lines: str) -> str:
-    """Return lines as a quoted Mermaid text."""
-    return '"' + "<br/>".join(_mermaid_escaped(line) for line in lines if line or len(lines) == 1) + '"'
-
-
-def _mermaid_escaped(text: str) -> str:
-    return "".join(c if c.isalnum() or c in " _-/.,()!" else f"#{ord(c)};" for c in printable(text))
+    escaped = ("".join(c if c.isalnum() or c in " _-/.,()!" else f"#{ord(c)};" for c in printable(line)) for line in lines)
+    return '"' + "<br/>".join(line for line in escaped if line or len(lines) == 1) + '"'
 
 
 def to_dot(system: Network) -> str:

@@ -14,7 +14,8 @@ from titop.blocks.bodies.rods.section import Section
 from titop.blocks.bodies.rods.strains import StrainBasis
 from titop.blocks.bodies.water.fluid import Fluid
 from titop.blocks.bodies.water.immersion import POTENTIAL
-from titop.blocks.devices.signal_path import PER_CHANNEL, LinearFilter, SignalPath
+from titop.blocks.devices.path_filters import LinearFilter
+from titop.blocks.devices.signal_path import PER_CHANNEL, SignalPath
 from titop.blocks.interactions.shape import Shape
 from titop.blocks.surroundings.central_gravity import CentralGravity
 from titop.blocks.surroundings.facets import Facet

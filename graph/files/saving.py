@@ -44,7 +44,7 @@ def tables_of(system: Network) -> Iterator[tuple[tuple[str, ...], dict[str, Any]
     cannot hold.
     """
     system_findings(system)
-    _check_types(system)
+    refuse(_type_findings(system))
     parts = {name for device in system.devices for name in device.blocks}
     mixed = [names for _, names in sequences(system) if names != sorted(names, key=parts.__contains__)]
     order = {"order": [name for names in mixed for name in names]} if mixed else {}
@@ -94,10 +94,6 @@ def _sections_of(loops: Mapping[str, Joined]) -> dict[str, str]:
         acting = acting or not loop.is_between_two_ports or bool(loop.closure.inputs)
         sections[name] = "interactions" if acting and isinstance(loop.closure, Interaction) else "closures"
     return sections
-
-
-def _check_types(system: Network) -> None:
-    refuse(_type_findings(system))
 
 
 def _type_findings(system: Network) -> Iterator[Finding]:

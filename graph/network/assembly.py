@@ -277,13 +277,14 @@ def rotor_without_armature(motor: CoordinateActuator, inertia: float) -> Finding
 
 
 def refuse_unsteady(assembly: Assembly) -> list[Finding]:
-    """Refuse motions over some time in a field that is known at one instant; return what is suspicious with them.
+    """Refuse motions over some time in surroundings that are known at one instant; return what is suspicious with them.
 
     Raises `ModelError`.
     """
     wrong, suspicious = ([], []) if assembly.field is None else assembly.field.along_time()
     refuse(wrong)
-    return suspicious
+    acting = (loop.closure for loop in assembly.loops if isinstance(loop.closure, Interaction))
+    return [*suspicious, *(finding for each in acting for finding in each.along_time())]
 
 
 def _slices(sizes: Iterator[tuple[str, int]]) -> dict[str, slice]:

@@ -35,16 +35,11 @@ DRAKE = "{drake.mit.edu}"
 class Vocabulary:
     """The attributes and children that an element may have.
 
-    Attributes
-    ----------
-    attributes, children : tuple of str
-        What is read.
-    silent : tuple of str
-        Children that say nothing about the dynamics of the robot.
-    strict : bool
-        Whether an unknown attribute is an error: where it surely changes the dynamics.
-    leftovers : mapping of attribute to attribute
-        Attributes that real files have though URDF has none, and which say nothing if they are zero, or repeat another.
+    - `attributes`, `children`: what is read;
+    - `silent`: children that say nothing about the dynamics of the robot;
+    - `strict`: whether an unknown attribute is an error: where it surely changes the dynamics;
+    - `leftovers`: attributes that real files have though URDF has none, and which say nothing if they are zero, or repeat
+      another.
     """
 
     attributes: tuple[str, ...]

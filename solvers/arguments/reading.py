@@ -12,7 +12,7 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import TYPED
-from titop.blocks.basics.user_input import read_number, shape_of
+from titop.blocks.basics.user_input import is_masked, read_number, shape_of
 from titop.blocks.contract.block import is_titops_own
 from titop.graph.network.assembly import Assembly
 
@@ -41,7 +41,7 @@ def read_state(name: str, value: Any, names: tuple[str, ...], stacked: bool = Fa
     if is_ready(numbers := new_floats(value), len(names), stacked):
         return numbers  # type: ignore[return-value]
     try:
-        if np.ma.is_masked(value):
+        if is_masked(value):
             raise TypeError
         array = np.asarray(value)
         if array.dtype.kind == "O":
@@ -188,7 +188,8 @@ def check_quaternions(q: Array, starts: Iterable[int], names: tuple[str, ...], a
         if not wrong.any():
             continue
         entry = tuple(int(k) for k in np.argwhere(wrong)[0])
-        where, advice = f"{argument}[{start}:{start + 4}]", f"normalise the quaternion of {owner_of(names[start])}"
+        row, advice = "".join(f"{k}, " for k in entry), f"normalise the quaternion of {owner_of(names[start])}"
+        where = f"{argument}[{row}{start}:{start + 4}]"
         norm = f"norm {np.real(norms[entry]):.9g}"
         raise ModelError(Finding("not-unit", where, norm, "a unit quaternion (x, y, z, w)", advice))
 
@@ -220,7 +221,7 @@ def read_wrench(port: str, value: Any) -> Array:
     if is_ready(value, 6):
         return value.copy()
     try:
-        if np.ma.is_masked(value):
+        if is_masked(value):
             raise TypeError
         wrench = np.asarray(value) + 0.0
         if wrench.dtype == object:

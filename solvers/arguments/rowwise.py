@@ -11,8 +11,8 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import axes_of
-from titop.solvers.arguments.reading import are_ready_rows, check_stacks, read_mapping
+from titop.blocks.basics.user_input import axes_of, is_masked
+from titop.solvers.arguments.reading import check_stacks, read_mapping
 
 
 def are_stacked(q: Any, wrenches: Any, u: Any) -> bool:
@@ -23,13 +23,14 @@ def are_stacked(q: Any, wrenches: Any, u: Any) -> bool:
     return any(not isinstance(each, Mapping) and axes_of(each) == 2 for each in (*on_ports, u))
 
 
-def read_states(mechanism: Any, states: Mapping[str, Any], stacked: bool = False) -> list[Array]:
+def read_states(mechanism: Any, states: Mapping[str, Any], stacked: bool = False, unit: bool = True) -> list[Array]:
     """Return the state arguments q and vectors, given by name, as arrays; `stacked` ones have equally many rows.
 
-    Raises `ModelError` for unusable arguments.
+    Raises `ModelError` for unusable arguments. With `unit`, quaternions are divided by their norms; functions that do this
+    themselves, as kernels do, get them as they are, so that stacked states give the bits of single ones.
     """
     read = {
-        name: mechanism._read_q(value, stacked=stacked) if name == "q" else mechanism._read_v(name, value, stacked)
+        name: mechanism._read_q(value, "q", stacked, unit) if name == "q" else mechanism._read_v(name, value, stacked)
         for name, value in states.items()
     }
     check_stacks(read)
@@ -72,9 +73,7 @@ def read_stack(mechanism: Any, states: Mapping[str, Any], wrenches: Mapping[str,
     Raises `ModelError` for unusable arguments and unequal numbers of rows. `states`: q and vectors. `wrenches`, `u`: those
     with two axes have one row for each state, others act on all states.
     """
-    read = read_states(mechanism, states, stacked=True)
-    # as they are, where a single state would be passed on as it is
-    arrays = [given if are_ready_rows(given) else array for given, array in zip(states.values(), read, strict=True)]
+    arrays = read_states(mechanism, states, stacked=True, unit=False)
     if wrenches is None and u is None:
         return Stack(tuple(arrays), None, None)
     wrenches = None if wrenches is None else read_mapping("wrenches", wrenches)
@@ -89,7 +88,7 @@ def read_stack(mechanism: Any, states: Mapping[str, Any], wrenches: Mapping[str,
 def _rows(port: str, wrenches: Any) -> Array:
     """Return wrenches (n, 6) of stacked states as an array of finite numbers."""
     array = np.asarray(wrenches)
-    usable = array.dtype.kind in "fiubcO" and not np.ma.is_masked(wrenches)
+    usable = array.dtype.kind in "fiubcO" and not is_masked(wrenches)
     if not usable or not (array.dtype.kind == "O" or np.isfinite(array).all()):
         expected, advice = "six finite numbers [F; T] a row", "linear first, in the port's frame"
         raise ModelError(Finding("wrong-shape", f"wrenches[{port!r}]", wrenches, expected, advice))

@@ -16,6 +16,7 @@ from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.constraints.interaction_loads import one_sided_inputs, refuse_pushing
 from titop.solvers.equilibrium.continuation import single_unknown, value_of, values_of
 from titop.solvers.equilibrium.curve import KINDS, Curve, Station, steps_along
+from titop.solvers.equilibrium.linear_validity import doubts
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.search import search
 from titop.solvers.equilibrium.trim import read_guess, read_steps, read_tolerance
@@ -150,7 +151,7 @@ def equilibrium_path(
     Warns
     -----
     ModelWarning
-        If the path is still within the range after all steps.
+        If the path is still within the range after all steps; for points at which an interaction's law is doubtful.
 
     Notes
     -----
@@ -185,6 +186,7 @@ def equilibrium_path(
     start = search(sought, None, tolerance)
     curve = Curve(start, names, sought.entries, last - first, tolerance, guess.q)
     path = _follow(curve, longest, _range(start, names, first, last, within), steps, progress)
+    warn(doubts((point.model, point.q, point.v) for point in path.points))
     return replace(path, points=tuple(point.of(model) for point in path.points))
 
 

@@ -102,7 +102,7 @@ def _fit(model: Model, poses: Mapping[str, tuple[Pose, bool]], sought: list[int]
 
     def residual(x: Array) -> Array:
         errors = _errors(model, poses, displace(model, start, displacement(x)))
-        return np.concatenate([_in_radians(error, arm) for _, error in errors])
+        return np.concatenate([np.append(error[:3] / arm, error[3:]) for _, error in errors])  # in radians
 
     def derivatives(x: Array) -> Array:
         dq = displacement(x)
@@ -120,11 +120,6 @@ def _fit(model: Model, poses: Mapping[str, tuple[Pose, bool]], sought: list[int]
         advice = "measure more ports, or orientations, or name fewer coordinates; the others stay near the start"
         warn([Finding("undetermined", "measured", value, expected, advice)], stacklevel=4)
     return FittedShape(q, dict(_errors(model, poses, q)), rank)
-
-
-def _in_radians(error: Array, arm: float) -> Array:
-    """Return an error in radians, of which one weighs as much as the length `arm`: units do not decide when the search ends."""
-    return np.concatenate([error[:3] / arm, error[3:]])
 
 
 def _errors(model: Model, poses: Mapping[str, tuple[Pose, bool]], q: Array) -> Iterator[tuple[str, Array]]:

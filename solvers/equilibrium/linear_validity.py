@@ -6,16 +6,17 @@ until things look different: a radian, the system's size, or for coordinates of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import BALANCED, CLOSE, COARSE, STEADY
+from titop.blocks.basics.tolerances import BALANCED, CLOSE, COARSE, ROUNDING, STEADY
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.own_coordinates import redefines
+from titop.blocks.interactions.interaction import Interaction
 from titop.solvers.arguments.reading import is_without_dynamics
 from titop.solvers.constraints.interaction_loads import input_efforts, target_motion
 from titop.solvers.equilibrium.sizes import ROUNDED_TURNS, LoadedState, motion_efforts, rotational_rates, sizes_of
@@ -93,7 +94,9 @@ def term_accelerations(point: LoadedState, reach: Array, by_effort: Array) -> Ar
         in_port = np.concatenate([rotation.T @ wrench[:3], rotation.T @ wrench[3:]])
         efforts.append(model.jacobian(port, q).T @ in_port)
     total = sum((np.abs(effort) for effort in efforts), np.zeros(model.nv))
-    return np.abs(by_effort) @ total + reach * (model.mechanism.falling + ROUNDED_TURNS * rates)
+    sizes = np.sqrt(np.abs(np.diag(by_effort)))  # rounding of `by_effort` (a metric) leaves accelerations where nothing acts
+    rounding = ROUNDING * sizes * (sizes @ total)
+    return np.abs(by_effort) @ total + rounding + reach * (model.mechanism.falling + ROUNDED_TURNS * rates)
 
 
 def unsteady_state(point: LoadedState, sizes: StateScale, tolerance: float) -> tuple[str, str] | None:
@@ -153,6 +156,18 @@ def under_ground(model: Model, q: Any, t: Array | None = None) -> Iterator[Findi
                 where = f"{heights[k] / 1000:.6g} km over the ground" + ("" if t is None else f" at t = {t[k]:.6g} s")
                 advice = "place it elsewhere, or end before; inside, gravity is taken as that of a uniform ball"
                 yield Finding("under-ground", name, where, "bodies outside of the planet", advice)
+
+
+def doubts(states: Iterable[tuple[Model, Array, Array]]) -> Iterator[Finding]:
+    """Yield what is doubtful about models at q (nq) and v (nv), each once: bodies inside the planet, what interactions say."""
+    told = set[str]()
+    for model, q, v in states:
+        doubting = (loop for loop in model.mechanism.interactions if type(loop.closure).doubts is not Interaction.doubts)
+        said = (each for loop in doubting for each in loop.closure.doubts(target_motion(model.mechanism, loop, q, v)))
+        for finding in (*under_ground(model, q[None]), *said):
+            if finding.where not in told:
+                told.add(finding.where)
+                yield finding
 
 
 def switching_findings(model: Model, q: Array, v: Array) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ residuals are compared with the effect of rounding and a tolerance, and for a mo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from titop.solvers.equilibrium.equations import AccelerationEquations, Equations
 from titop.solvers.equilibrium.linear_validity import ratios, term_accelerations, unsteady_state
 from titop.solvers.equilibrium.newton import Bounds, Course, equilibrate, newton, trust_region
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns
+from titop.solvers.equilibrium.unknowns import TrimUnknowns
 from titop.solvers.model.sections import overlaps
 from titop.solvers.signals.quantities import Kind
 
@@ -72,8 +72,9 @@ def _newton(equations: Equations, x: Array, limits: Bounds, iterations: int, cou
         return x
     unknowns, anything = equations.unknowns, np.full(equations.multipliers, np.inf)
     bodies = unknowns.guess.model.mechanism.own_coordinates
-    reach = np.array([_REACH if _is_bounded(entry, bodies) else np.inf for entry in unknowns.entries])
-    straight = np.where([entry.kind == Kind.PARAMETER for entry in unknowns.entries], np.inf, reach)
+    parameters = np.array([entry.kind == Kind.PARAMETER for entry in unknowns.entries])
+    turning = [entry.kind == Kind.POSITION and entry.name not in bodies for entry in unknowns.entries]  # others are stiff
+    reach, straight = (np.where(bounded, _REACH, np.inf) for bounded in (parameters | turning, turning))
     end = newton(
         equations.residual,
         equations.derivatives,
@@ -86,11 +87,6 @@ def _newton(equations: Equations, x: Array, limits: Bounds, iterations: int, cou
         equations.lengths(len(x)),
     )
     return end[: len(x)]
-
-
-def _is_bounded(entry: TrimUnknown, bodies: Collection[str]) -> bool:
-    """Tell whether steps of an unknown are limited: those of deformations are not, as their stiffness limits them."""
-    return entry.kind == Kind.PARAMETER or (entry.kind == Kind.POSITION and entry.name not in bodies)
 
 
 class Candidate:

@@ -12,7 +12,7 @@ from titop.blocks.basics.user_input import read_count, read_number
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.constraints.interaction_loads import refuse_pushing
 from titop.solvers.equilibrium.equations import stands
-from titop.solvers.equilibrium.linear_validity import spin_findings, under_ground
+from titop.solvers.equilibrium.linear_validity import doubts, spin_findings
 from titop.solvers.equilibrium.newton import Course
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.search import search
@@ -116,8 +116,8 @@ def trim(
     Warns
     -----
     ModelWarning
-        For spinning flexible bodies without geometric stiffness; if the search has strayed to an unstable equilibrium that is
-        not the one closest to the guess, and creeping from the guess leads elsewhere.
+        For spinning flexible bodies without geometric stiffness; where an interaction's law is doubtful; if the search has
+        strayed to an unstable equilibrium that is not the one closest to the guess, and creeping leads elsewhere.
 
     Notes
     -----
@@ -170,8 +170,8 @@ def trim(
         point = settling.to_stable(point, sought)
     elif course.strayed and can_settle(sought):
         warn(settling.strayed_findings(point, sought))
-    doubts = *overlaps(point.model, point.q[None]), *under_ground(point.model, point.q[None])
-    warn([*spin_findings(point.model, point.q, point.v), *doubts])
+    q, v = point.q, point.v
+    warn([*spin_findings(point.model, q, v), *overlaps(point.model, q[None]), *doubts([(point.model, q, v)])])
     return point.of(model)
 
 

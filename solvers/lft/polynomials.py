@@ -165,7 +165,7 @@ def _interpolate(
             return _miss(function, delta, nodes, tests, counted)
 
         far = reach.get(delta, 1.0)
-        exact = (far * _nodes(degree) for degree in range(MOST + 1))
+        exact = (far * np.linspace(-1.0, 1.0, degree + 1) if degree else np.zeros(1) for degree in range(MOST + 1))
         nodes = next((nodes for nodes in exact if misses(nodes, far * _TESTS) <= _MEETS), None)
         if nodes is None and delta not in fits:
             return Irrational(delta, misses(_chebyshev(_OFFERED), _FIT_TESTS))
@@ -212,10 +212,6 @@ def _miss(function: MatrixFunction, delta: str, nodes: Array, tests: Array, coun
         _misfit(np.tensordot(w, values, 1), function({delta: x}), reference, counted)
         for w, x in zip(weights, tests.tolist(), strict=True)
     )
-
-
-def _nodes(degree: int) -> Array:
-    return np.linspace(-1.0, 1.0, degree + 1) if degree else np.zeros(1)
 
 
 def _chebyshev(degree: int) -> Array:

@@ -20,7 +20,7 @@ from titop.blocks.basics.tolerances import LOOSE_RANK, SAME
 from titop.blocks.checking.block_findings import inertia_findings
 from titop.blocks.contract.block import Block
 from titop.blocks.interactions.interaction import Interaction
-from titop.solvers.equilibrium.linear_validity import excess, steadiness_findings
+from titop.solvers.equilibrium.linear_validity import doubts, excess, steadiness_findings
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.fractions import Fractional, singular_at
@@ -29,6 +29,7 @@ from titop.solvers.lft.other_values import accelerations_at
 from titop.solvers.lft.system_loop import SystemLoop
 from titop.solvers.lft.uncertainty import Uncertainty
 from titop.solvers.linear.linearize import Ends
+from titop.solvers.mechanism.system_parameters import followed
 from titop.solvers.model.model import Model
 from titop.solvers.signals.quantities import Kind
 
@@ -88,6 +89,8 @@ def refuse_corners(point: OperatingPoint, uncertainty: Uncertainty) -> None:
             rows += np.random.default_rng(4).uniform(-1.0, 1.0, (_INSIDE, len(names))).tolist()
         for row in rows:
             changed = uncertainty.model_values(uncertainty.values_at(dict(zip(names, row, strict=True))))
+            if devices := point.model.mechanism.assembly.devices:  # which refuse by themselves
+                followed(devices, changed)
             paths = (path for path in uncertainty.of_parts([*changed]) if path.startswith(f"{owner}."))
             values = {path: changed[path] for path in paths if ".placement." not in path}
             wrong = _wrong(point, block.with_parameters({path.removeprefix(f"{owner}."): x for path, x in values.items()}))
@@ -206,15 +209,18 @@ def _directions(n: int) -> Array:
 
 
 def warn_of_motion(point: OperatingPoint, a: Array) -> None:
-    """Warn of a point that is no equilibrium, or of a motion along which the linear model changes."""
+    """Warn of a doubtful point, of one that is no equilibrium, or of a motion along which the linear model changes."""
+    findings = [*doubts([(point.model, point.q, point.v)])]
     if point.v.any() or point.a.any():
-        warn(steadiness_findings(point), stacklevel=4)
+        findings += steadiness_findings(point)
     if (a - point.a).any():
         worst = int(np.abs(a - point.a).argmax())
         found = f"accelerated by {a[worst]:.3g}"
         advice = "find an equilibrium with tt.trim; members keep these accelerations, by efforts, and hold for short times only"
         where = f"point: {point.model.coordinate_names[worst]}"
-        warn([Finding("no-equilibrium", where, found, "no acceleration", advice)], stacklevel=4)
+        findings.append(Finding("no-equilibrium", where, found, "no acceleration", advice))
+    if findings:
+        warn(findings, stacklevel=4)
 
 
 def warn_of_error(error: float) -> None:

@@ -15,8 +15,8 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.devices.actuators import PortActuator
+from titop.blocks.devices.device import FilterKind
 from titop.blocks.devices.first_order_states import PathStates
-from titop.blocks.devices.signal_path import FilterKind
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.block_laws import CONVECTIVE
 from titop.solvers.lft.fractions import Fractional, close_deltas

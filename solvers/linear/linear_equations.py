@@ -329,7 +329,6 @@ def _sum(*terms: Array | tuple[Array, Array]) -> Array:
 
 
 def _term_sizes(*terms: Array | tuple[Array, Array]) -> Any:
-    """Return the sum of the sizes of these terms."""
     return sum(np.abs(each[0]) @ np.abs(each[1]) if isinstance(each, tuple) else np.abs(each) for each in terms)
 
 

@@ -165,7 +165,7 @@ def linearize(
     findings = [
         *_acceleration_findings(at, rates_among(linear.states[kept], at.model.nv), linear),
         *linear_validity.spin_findings(at.model, at.q, at.v),
-        *linear_validity.under_ground(at.model, at.q[None]),
+        *linear_validity.doubts([(at.model, at.q, at.v)]),
         *linear_validity.steadiness_findings(at, held=ends.inputs.held),
         *linear_validity.changing_findings(at),
         *linear_validity.switching_findings(at.model, at.q[None], at.v[None]),

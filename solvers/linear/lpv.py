@@ -184,7 +184,7 @@ def _assemble(
     if points is not None:
         _warn_away_from_equilibria(points, results, results.states[kept])
     if valid.any():
-        warn([*spin_findings(model, results.q[valid], results.v[valid]), *family.steadiness()], stacklevel=4)
+        warn([*spin_findings(model, results.q[valid], results.v[valid]), *family.findings()], stacklevel=4)
         warn(switching_findings(model, results.q[valid], results.v[valid]), stacklevel=4)
     shape = tuple(len(values) for values in axes.values()) if grid else (len(valid),)
     recipe, search = family.recipe, dict[str, Any]()

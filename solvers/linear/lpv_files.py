@@ -38,7 +38,7 @@ def save_lpv(path: str | Path, family: Any) -> None:
         arrays |= {"search": np.array(json.dumps(dict(family.search), default=lambda value: np.asarray(value).tolist()))}
     arrays |= {"name": np.array(family.name), "is_grid": np.array(family.is_grid), "format": np.array(_FORMAT)}
     if Path(path).suffix.lower() == ".mat":
-        arrays |= {name: _points_last(arrays[name], len(family.shape)) for name in MATRICES} | _for_matlab(family)
+        arrays |= {name: np.moveaxis(arrays[name], (-2, -1), (0, 1)) for name in MATRICES} | _for_matlab(family)
     write_archive(path, arrays, FORMATS)
 
 
@@ -62,7 +62,7 @@ def load_lpv(path: str | Path, max_bytes: int) -> dict[str, Any]:
     for name, axes in AXES.items():
         at_point = [sizes[axis] for axis in axes]
         if of_matlab and name in MATRICES:
-            fields[name] = _points_first(archive.array(name, *at_point, *shape))
+            fields[name] = np.ascontiguousarray(np.moveaxis(archive.array(name, *at_point, *shape), (0, 1), (-2, -1)))
         else:
             fields[name] = archive.array(name, *shape, *at_point)
     fields["own_states"] = archive.names("own_states")
@@ -81,14 +81,6 @@ def load_lpv(path: str | Path, max_bytes: int) -> dict[str, Any]:
 
 
 # -- MATLAB -----------------------------------------------------------------------------------------------------------------
-
-
-def _points_last(array: Array, over: int) -> Array:
-    return np.moveaxis(array, range(over), range(array.ndim - over, array.ndim))
-
-
-def _points_first(array: Array) -> Array:
-    return np.ascontiguousarray(np.moveaxis(array, (0, 1), (-2, -1)))
 
 
 def _for_matlab(family: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.continuation import STRETCH, BarePoint, bare, follow
-from titop.solvers.equilibrium.linear_validity import steadiness_findings
+from titop.solvers.equilibrium.linear_validity import doubts, steadiness_findings
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns, with_dependents
 from titop.solvers.linear.independent_states import FamilyBasis
@@ -202,10 +202,12 @@ class FamilyMembers:
         """Return a complete operating point from one that may be numbers only."""
         return point.on(self.guess.model) if isinstance(point, BarePoint) else point
 
-    def steadiness(self) -> list[Finding]:
-        """Return the warnings about the first motion of points linearised last."""
-        moving = [point for point in self._linearised_at[0] if point.v.any() or point.a.any()][:1]
-        return [finding for point in moving for finding in steadiness_findings(self.whole(point), "points")]
+    def findings(self) -> list[Finding]:
+        """Return the warnings about points linearised last: about the first that moves, and what is doubtful at any."""
+        points = self._linearised_at[0]
+        moving = [point for point in points if point.v.any() or point.a.any()][:1]
+        unsteady = (finding for point in moving for finding in steadiness_findings(self.whole(point), "points"))
+        return [*unsteady, *doubts((each.model, each.q, each.v) for each in map(self.whole, points))]
 
     def _independent(self, points: Sequence[AnyPoint], rows: Array, targets: Array, lines: LineRows) -> Any:
         model, asked = self.guess.model, self.recipe.independent

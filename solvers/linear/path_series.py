@@ -15,7 +15,8 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_functions import check_switch
-from titop.blocks.devices.signal_path import NOISES, Device
+from titop.blocks.devices.device import Device
+from titop.blocks.devices.path_noises import NOISES
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.state_space import named_signals, named_system
 from titop.solvers.signals.exported import Signal

@@ -83,20 +83,12 @@ def find_peaks(
 ) -> tuple[Array, Array]:
     """Return frequencies (rad/s) and heights of the local maxima of a gain, from the highest one down.
 
-    Parameters
-    ----------
-    gain : callable
-        Maps frequencies (n) to gains (n).
-    bounds : array (n)
-        Gains at `omega` where they may matter, below them elsewhere.
-    omega : array (n)
-        In ascending order.
-    highest : float
-        What counts already; peaks below a part of it are left out.
-    near : float
-        This part of the highest.
-    most : int
-        So many peaks at most.
+    - `gain`: maps frequencies (n) to gains (n);
+    - `bounds` (n): gains at `omega` where they may matter, below them elsewhere;
+    - `omega` (n): in ascending order;
+    - `highest`: what counts already; peaks below a part of it are left out;
+    - `near`: this part of the highest;
+    - `most`: so many peaks at most.
     """
     top = max(float(bounds.max(initial=0.0)), highest)
     padded = np.concatenate([[-1.0], bounds, [-1.0]])

@@ -178,11 +178,11 @@ class Configurations:
         q = q.copy()
         for start in self.quaternions:
             quaternion = q[..., start : start + 4]
-            if q.ndim == 1 and q.dtype == float:
+            if q.ndim == 1 and q.dtype == float:  # the same sum as below, for the same bits
                 x, y, z, w = quaternion.tolist()
                 quaternion /= math.sqrt(x * x + y * y + z * z + w * w) or math.nan
                 continue
-            x, y, z, w = np.moveaxis(quaternion, -1, 0)  # by the same operations
+            x, y, z, w = np.moveaxis(quaternion, -1, 0)
             with np.errstate(invalid="ignore"):
                 quaternion /= np.sqrt(x * x + y * y + z * z + w * w)[..., None]
         return q
@@ -280,10 +280,10 @@ class Configurations:
         blocks = [block for block in self._assembly.blocks_with_coordinates if overrides_method(block, "bracket")]
         return [(block, self._v(block)) for block in blocks]
 
-    def _read_q(self, q: Any, name: str = "q", stacked: bool = False) -> Array:
+    def _read_q(self, q: Any, name: str = "q", stacked: bool = False, unit: bool = True) -> Array:
         q = read_state(name, q, self.configuration_names, stacked)
         check_quaternions(q, self.quaternions, self.configuration_names, name)
-        return self.unit_configuration(q)
+        return self.unit_configuration(q) if unit else q
 
     def _read_v(self, name: str, value: Any, stacked: bool = False) -> Array:
         return read_state(name, value, self.coordinate_names, stacked)

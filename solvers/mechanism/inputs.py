@@ -205,7 +205,7 @@ class Inputs:
         u = np.zeros(len(self.names)) if u is None else u
         rows = max(u.shape[:-1], x.shape[:-1], key=len)
         parts = [np.broadcast_to(part, (*rows, part.shape[-1])) for part in (u, x)] if rows else [u, x]
-        joined: Array = np.concatenate(parts, axis=-1)
+        joined: Array = np.ascontiguousarray(np.concatenate(parts, axis=-1))  # kernels read row by row
         return joined.view(Whole) if self.state_names else joined
 
     def without_states(self, u: Array) -> Array:
@@ -253,7 +253,7 @@ class Inputs:
         Stacked for stacked inputs and configurations.
         """
         inputs = self.without_states(u) if self.state_names else u
-        efforts = self.motors.dot(inputs) if inputs.ndim == 1 else inputs.dot(self.motors.T)
+        efforts = self.motors.dot(inputs) if inputs.ndim == 1 else (self.motors @ inputs[..., None])[..., 0]
         return efforts + own_efforts(self.own_pushes(u), q, len(self.motors)) if self.own else efforts
 
     def matrix(self, mechanism: Any, q: Any) -> Array:

@@ -17,6 +17,7 @@ from titop.blocks.basics.paths import entry_of, owner_of, parts_of
 from titop.blocks.basics.user_input import LARGEST, out_of_range
 from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, RigidBody, is_plainly_sound, moved_pose, pose_parameters
 from titop.blocks.contract.block import Block, overrides_method
+from titop.blocks.contract.fields import refused_numbers
 from titop.blocks.devices.actuators import CoordinateActuator
 from titop.blocks.devices.composite_device import CompositeDevice
 from titop.blocks.joints.joint import Joint
@@ -25,8 +26,8 @@ from titop.graph.network.assembly import Assembly, loop_among, reflect_rotors, r
 from titop.graph.network.connections import Connection
 from titop.solvers.arguments.reading import read_mapping
 
-#: First parts of the names of parameters for which the checks of bodies and joints give no warnings.
-_HARMLESS = {"com", "axis", "axis1", "axis2", "pitch", "rest", "armature"}
+#: First parts of the names of parameters to whose numbers the checks of bodies and joints do not object.
+_HARMLESS = {"com", "pitch", "rest"}
 
 
 def assembly_parameters(assembly: Assembly) -> dict[str, tuple[float, str]]:
@@ -101,7 +102,11 @@ def followed(
     result, changed = dict(values), []
     for device in devices:
         names = {name.removeprefix(f"{device.name}."): name for name in map(str, values) if name.startswith(f"{device.name}.")}
-        own = {entry: values[names[entry]] for entry in (device.parameters() if names else ()) if entry in names}
+        if not names:
+            changed.append(device)
+            continue
+        own = {entry: values[names[entry]] for entry in device.parameter_fields() if entry in names}
+        refuse(refused_numbers(device, {entry: values[name] for entry, name in names.items() if entry not in own}))
         for entry, value in own.items():
             _check_number(names[entry], value)
             if names[entry] not in device.numbers:
@@ -175,6 +180,8 @@ def _is_harmless(assembly: Assembly, name: str, values: Mapping[str, float]) -> 
         keys = ((f"{block_name}.inertia.{each}", ij) for each, ij in INERTIA_ENTRIES.items())
         sound = is_plainly_sound(*(values[key] if key in values else float(block.inertia[ij]) for key, ij in keys))
         return sound and values.get(f"{block_name}.mass", block.mass) > 0
+    if entry[0] in ("axis", "axis1", "axis2", "armature"):  # of one entry that is not zero no axis is
+        return values[name] > 0 or (values[name] != 0 and entry[0] != "armature")
     return "position" in entry or entry[0] in _HARMLESS
 
 

@@ -22,6 +22,7 @@ from titop.solvers.arguments.reading import are_ready_rows, as_arrays, check_sta
 from titop.solvers.arguments.rowwise import Stack, bound, read_stack, read_states
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, real_only
 from titop.solvers.model.mechanism import Resolved
+from titop.solvers.support.threads import BY_PYTHON, call_in_parts, in_parts
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -32,26 +33,18 @@ _NAMES = ("q", "v", "a")
 class LoadedCall:
     """The call of a function of a state under loads: `wrenches` on ports and inputs `u`.
 
-    Parameters
-    ----------
-    name : str
-        The kernel's name.
-    state : tuple of str
-        Names of the arguments: q and vectors (nv).
-    *results : tuple of str
-        The shape of each result; sizes of the model are given by name.
-    computed : callable
-        ``computed(mechanism, *state, pushes, motors, mask)`` returns the results at one checked state, without the kernel:
-        under pushes on ports, blocks' own coordinates and interactions, and efforts (nv) of motors' inputs on the coordinates;
-        `mask` (nv) are the chosen coordinates, or None.
-    chosen : str
-        The argument that selects coordinates, and with them a kernel: ``"actuated"`` or ``"prescribed"``; none by default.
-    inputs : {"join", "leave", "both", "stay"}
-        How the efforts of inputs on the coordinates enter. ``"join"``: they are added to the efforts that the function takes.
-        ``"leave"``: they are subtracted from the efforts that it returns. ``"both"``: added where motion is free, subtracted
-        where it is prescribed. ``"stay"``: neither, since they do not depend on the variables of differentiation.
-    closing : bool
-        Whether the kernel's tables also have space for closure forces on ports, as those of derivatives have.
+    - `name`: the kernel's name;
+    - `state`: names of the arguments: q and vectors (nv);
+    - `results`: the shape of each result; sizes of the model are given by name;
+    - `computed`: ``computed(mechanism, *state, pushes, motors, mask)`` returns the results at one checked state, without the
+      kernel: under pushes on ports, blocks' own coordinates and interactions, and efforts (nv) of motors' inputs on the
+      coordinates; `mask` (nv) are the chosen coordinates, or None;
+    - `chosen`: the argument that selects coordinates, and with them a kernel: ``"actuated"`` or ``"prescribed"``; none by
+      default;
+    - `inputs`: how the efforts of inputs on the coordinates enter. ``"join"``: they are added to the efforts that the function
+      takes. ``"leave"``: they are subtracted from the efforts that it returns. ``"both"``: added where motion is free,
+      subtracted where it is prescribed. ``"stay"``: neither, since they do not depend on the variables of differentiation;
+    - `closing`: whether the kernel's tables also have space for closure forces on ports, as those of derivatives have.
     """
 
     def __init__(
@@ -124,7 +117,8 @@ class LoadedCall:
             elif is_checked or axes_of(state[0]) == 2:
                 break
             else:
-                (state, wrenches, u, names), is_checked, into = self._checked(model, state, wrenches, u, names), True, None
+                state, wrenches, u, names = self._checked(model, state, wrenches, u, names, unit=False)
+                is_checked, into = True, None
             was_called = False
         if axes_of(state[0]) == 2:
             return self._stored(self._at_all(model, tuple(state), wrenches, u, names), out)
@@ -161,10 +155,11 @@ class LoadedCall:
             return None
         if self.closing and stack.u is not None and model.mechanism.inputs.own:  # whose efforts change with q
             return None
-        kernel = calls.kernels[self.name, names]
-        if kernel.shares:
+        kernel, driven, states = calls.kernels[self.name, names], calls.driven(stack), stack.states
+        if kernel.shares and np.ndim(driven) == 2:  # it takes the inputs' efforts before its tables
             return None
-        driven, states = calls.driven(stack), stack.states
+        if kernel.shares:
+            kernel, driven = kernel.beside(np.zeros(model.nv) + driven), 0.0
         if self._joining:
             states = (*states[:2], np.ascontiguousarray(states[2] + driven), *states[3:])
         results = tuple(np.empty((count, *model._shapes[shape])) for shape in self.results)
@@ -177,14 +172,19 @@ class LoadedCall:
         model.mechanism.engine.raise_pending()
         return None
 
-    def _checked(self, model: Resolved, state: tuple[Any, ...], wrenches: Any, u: Any, names: Any) -> tuple[Any, ...]:
-        """Return the arguments of one state as kernels accept them: the state, wrenches, inputs, and names of coordinates."""
+    def _checked(
+        self, model: Resolved, state: tuple[Any, ...], wrenches: Any, u: Any, names: Any, unit: bool = True
+    ) -> tuple[Any, ...]:
+        """Return the arguments of one state as kernels accept them: the state, wrenches, inputs, and names of coordinates.
+
+        `unit`: see `read_states`.
+        """
         mechanism = model.mechanism
         mechanism.engine.raise_pending()
         mask = getattr(mechanism, self.chosen)(names) if self.chosen else None
         if names is not None and mask is not None:
             names = tuple(name for name, on in zip(model.coordinate_names, mask, strict=True) if on)
-        read = read_states(mechanism, dict(zip(self.state, state, strict=True)))
+        read = read_states(mechanism, dict(zip(self.state, state, strict=True)), unit=unit)
         if wrenches is not None:
             wrenches = read_wrenches(wrenches, mechanism.ports)
         if model._calls.kernels is not None:
@@ -226,23 +226,45 @@ def of_state(*sizes: str | int, still: int = 0) -> Callable[[Function], Function
         names = tuple(signature.parameters)[1:]
 
         @functools.wraps(function)
-        def call(model: Any, *state: Any, **named: Any) -> Any:
-            kernel = getattr(model._calls, name)
+        def call(model: Any, q: Any, *more: Any, **named: Any) -> Any:
+            try:
+                kernel, shape, zeros = model._ready[name]
+            except KeyError:
+                ready = getattr(model._calls, name), model._shapes[sizes], model._stills[still]
+                kernel, shape, zeros = model._ready[name] = ready
             try:
                 if named:
-                    state, named = (*state, *in_order(names[len(state) :], named)), {}
-                result = np.empty(model._shapes[sizes])
-                if kernel(*state, *model._stills[still], result) == DONE:
+                    more, named = (*more, *in_order(names[1 + len(more) :], named)), {}
+                result = np.empty(shape)
+                if (kernel(q, *more, *zeros, result) if more or zeros else kernel(q, result)) == DONE:
                     return result
             except TypeError:
                 pass
+            state = q, *more
             if named or len(state) != len(names):
                 state = bound(function, signature, (model, *state), named).args[1:]
-            one = functools.partial(function, model)
-            of_stacks = None if kernel is None else model._calls.stacked[name]
-            return with_care(model.mechanism, kernel, of_stacks, one, state, model._shapes[sizes], model._stills[still])
+            one, of_stacks = functools.partial(function, model), None if kernel is None else model._calls.stacked[name]
+            return with_care(model.mechanism, kernel, of_stacks, one, state, shape, zeros)
 
-        return cast(Function, call)
+        if len(names) > 1 or still:
+            return cast(Function, call)
+
+        @functools.wraps(function)
+        def called_at(model: Any, q: Any, *more: Any) -> Any:
+            """Do so for a configuration alone, in less time."""
+            try:
+                kernel, shape, _ = model._ready[name]
+            except KeyError:
+                return call(model, q, *more)
+            try:
+                result = np.empty(shape)
+                if not more and kernel(q, result) == DONE:
+                    return result
+            except TypeError:
+                pass
+            return call(model, q, *more)
+
+        return cast(Function, called_at)
 
     return decorate
 
@@ -273,14 +295,12 @@ def between_configurations(*sizes: str) -> Callable[[Function], Function]:
                         first, second, shape = first[None], second[None], model._shapes[one]
                     else:
                         shape = len(first), *model._shapes[sizes]
-                    result = np.empty(shape)
-                    if not matrices:
-                        if kernel(first, second, result) == DONE:
-                            return result[0] if is_single else result
-                    else:
-                        other = np.empty(shape)
-                        if kernel(first, second, result, other) == DONE:
-                            return (result[0], other[0]) if is_single else (result, other)
+                    results: tuple[Array, ...] = (np.empty(shape), np.empty(shape)) if matrices else (np.empty(shape),)
+                    if not is_single:
+                        if call_in_parts(model._calls.threads, kernel, first, second, *results) == DONE:
+                            return results if matrices else results[0]
+                    elif kernel(first, second, *results) == DONE:
+                        return (results[0][0], results[1][0]) if matrices else results[0][0]
                 except TypeError:
                     pass
             if ready := as_arrays(*arguments):
@@ -327,7 +347,7 @@ def with_care(
                 return result
     except TypeError:
         pass
-    states = read_states(mechanism, dict(zip(_NAMES, state, strict=False)), stacked=True)
+    states = read_states(mechanism, dict(zip(_NAMES, state, strict=False)), stacked=True, unit=kernel is None)
     check_stacks(dict(zip(_NAMES, states, strict=False)))
     if kernel is None:
         if states[0].ndim == 1:
@@ -335,10 +355,16 @@ def with_care(
         return np.array([one(*row) for row in zip(*states, strict=True)]).reshape(len(states[0]), *shape)
     mechanism.engine.raise_pending()
     states = [np.ascontiguousarray(real_only(x, name), float) for x, name in zip(states, _NAMES, strict=False)]
-    stack = np.empty((*states[0].shape[:-1], *shape))
     if of_stacks is not None and states[0].ndim == 2:
+        stack = np.empty((len(states[0]), *shape))
         mechanism.engine.raise_for(of_stacks(*states, *(np.zeros((len(stack), *each.shape)) for each in still), stack))
         return stack
-    for row in np.ndindex(states[0].shape[:-1]):
-        mechanism.engine.raise_for(kernel(*(x[row] for x in states), *still, stack[row]))
-    return stack
+    rows = [np.atleast_2d(x) for x in states]
+    stack = np.empty((len(rows[0]), *shape))
+
+    def run(part: slice) -> int:
+        each = zip(*(x[part] for x in rows), stack[part], strict=True)
+        return next((status for *at, result in each if (status := kernel(*at, *still, result)) != DONE), DONE)
+
+    mechanism.engine.raise_for(in_parts(mechanism.engine.calls.threads, len(stack), run, BY_PYTHON))
+    return stack if states[0].ndim == 2 else stack[0]

@@ -187,14 +187,9 @@ def independent_coordinates(model: Resolved, q: Any, names: Iterable[str] | None
 class Reduction(NamedTuple):
     """Which entries of ``x = [dq; dv]`` (2 nv) are states of a linear model, and how the others follow from these.
 
-    Attributes
-    ----------
-    places : (m,) int array
-        Coordinates whose displacements are states: more than `rates` where constraints act on velocities alone.
-    rates : (n,) int array
-        Coordinates whose rates are states.
-    basis : (2nv, m + n) array or None
-        All of x from the states; None where the others are zero.
+    - `places` (m): coordinates whose displacements are states: more than `rates` where constraints act on velocities alone;
+    - `rates` (n): coordinates whose rates are states;
+    - `basis` (2nv, m + n): all of x from the states; None where the others are zero.
     """
 
     places: Array

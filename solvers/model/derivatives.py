@@ -11,12 +11,13 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of, shape_of
 from titop.solvers.arguments.reading import as_arrays, check_stacks, new_floats
-from titop.solvers.arguments.rowwise import at_rows
+from titop.solvers.arguments.rowwise import are_stacked, at_rows, read_stack
 from titop.solvers.constraints.engine_interface import HybridDerivatives
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, names_key
 from titop.solvers.model.calls import LoadedCall
 from titop.solvers.model.dynamics import forward_dynamics
 from titop.solvers.model.mechanism import Resolved
+from titop.solvers.support.threads import call_in_parts
 
 #: ``stacked(q, None)`` is one state as a stack; lists and mappings are refused by a `TypeError`.
 stacked = np.ndarray.__getitem__
@@ -360,6 +361,8 @@ def _by_kernel(
         rows = rows[None] if rows.ndim == 1 else rows
         changes = tuple([part[None] if part.ndim == 1 else part for part in changes])
         results, (q, v, tau) = (rows, *[np.empty(rows.shape) for _ in range(count - 1)]), state
+        if are_stacked(q, wrenches, u):
+            return results if _under_own_loads(model, kernel, state, (*changes, *results), wrenches, u) else None
         if u is not None:
             u, driven = calls.read_inputs(u, q, closing=True)
             tau = driven_by(tau, driven)
@@ -368,7 +371,7 @@ def _by_kernel(
             if len(rows) > 1:
                 q, v, tau = (np.repeat(part, len(rows), 0) for part in (q, v, tau))
         if wrenches is None and u is None:
-            status = kernel.call(q, v, tau, *changes, *results)
+            status = call_in_parts(calls.threads, kernel.call, q, v, tau, *changes, *results)
         else:
             status = calls.run(kernel, wrenches, u, (q, v, tau, *changes, *results), closing=True)
         if status == DONE:
@@ -377,6 +380,20 @@ def _by_kernel(
     except TypeError:
         pass
     return None
+
+
+def _under_own_loads(
+    model: Resolved, kernel: Any, state: tuple[Any, ...], directions: tuple[Array, ...], wrenches: Any, u: Any
+) -> bool:
+    """Run a kernel along directions at stacked states with loads of their own; return whether it could be used."""
+    stack, calls = read_stack(model.mechanism, dict(zip(("q", "v", "tau"), state, strict=True)), wrenches, u), model._calls
+    if model.mechanism.inputs.own or any(len(part) != len(stack.states[0]) for part in directions):
+        return False
+    arrays = (*stack.states[:2], np.ascontiguousarray(stack.states[2] + calls.driven(stack)), *directions)
+    if calls.run_stacked(kernel, lambda rows: tuple([part[rows] for part in arrays]), stack, True, whole=True) == DONE:
+        return True
+    model.mechanism.engine.raise_pending()
+    return False
 
 
 def _by_state(q: Any, out: Any) -> tuple[Any, ...]:

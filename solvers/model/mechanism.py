@@ -44,10 +44,13 @@ class Mechanism(ClosedLoops):
     ----------
     engine : callable
         ``engine(mechanism, assembly)`` returns the engine of a mechanism.
+    threads : int or None
+        Number of threads for stacked states; None for one a processor.
     """
 
-    def __init__(self, assembly: Assembly, engine: Callable[[Any, Assembly], Engine]) -> None:
+    def __init__(self, assembly: Assembly, engine: Callable[[Any, Assembly], Engine], threads: int | None = 1) -> None:
         super().__init__(assembly)
+        self.threads = threads
         self.engine = engine(self, assembly)
         self._shapes.sizes["nu"] = self.nu
 
@@ -69,13 +72,13 @@ class Mechanism(ClosedLoops):
     def with_assembly(self, assembly: Assembly) -> Self:
         """Return the mechanism of another assembly, with an engine of the same class."""
         kind: Any = type(self.engine)
-        return type(self)(assembly, kind)
+        return type(self)(assembly, kind, self.threads)
 
     def twin(self, engine: Callable[[Any], Engine], moved: bool) -> Self:
         """Return a mechanism of the same structure with its own engine; `moved` tells whether ports may have other places."""
         twin, shared, geometric = object.__new__(type(self)), self._structural, {} if moved else self._geometric
         twin.__dict__ = shared | geometric
-        twin._structural, twin._geometric, twin._make_engine = shared, geometric, engine
+        twin._structural, twin._geometric, twin._make_engine, twin.threads = shared, geometric, engine, self.threads
         twin.regular_before = self.regular_configuration if moved else self.regular_before
         return twin
 
@@ -349,6 +352,11 @@ class Resolved:
         """The engine's kernels."""
         return self.mechanism.engine.calls
 
+    @cached_property
+    def _ready(self) -> dict[str, tuple[Any, tuple[int, ...], tuple[Array, ...]]]:
+        """The kernels of functions of a state, each with the shape of its result, and zeros that it takes behind the state."""
+        return {}
+
     def _on(self, mechanism: Mechanism) -> Self:
         """Return a model of this class on another mechanism."""
         model = object.__new__(type(self))
@@ -363,7 +371,7 @@ class Resolved:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the kernels, which cannot be sent to another process, and what follows from the parameters."""
-        return {name: part for name, part in self.__dict__.items() if name not in ("_calls", "_shared", "_smooth")}
+        return {name: part for name, part in self.__dict__.items() if name not in ("_calls", "_ready", "_shared", "_smooth")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -175,6 +175,7 @@ class Model(Resolved):
     constraint_units: tuple[str, ...] = _known(
         "constraint_units", "Units of the constraints' errors; for a gear that of its driven coordinate."
     )
+    threads: int | None = _known("threads", "Number of threads for stacked states; None for one a processor.")
     is_constrained: bool = _known("is_constrained", "Whether there are rigid closures or gears.")
     inertial_parameter_names: tuple[str, ...] = _known("inertial.names", "Names of the `inertial_parameters`.")
     gravity: Array = _known("gravity", "Uniform gravity (3, m/s^2) in inertial components, zero where it is a field; a copy.")

@@ -254,16 +254,9 @@ class NamedRows(Mapping[str, Array]):
 
     For stacked matrices the rows are stacked too.
 
-    Parameters
-    ----------
-    places : dict of str to int
-        Row indices by name.
-    matrix : (m, n) or (batch, m, n) array
-
-    Attributes
-    ----------
-    matrix : (m, n) or (batch, m, n) array
-        All rows, in the order of the names.
+    - `matrix` (m, n);
+    - `places`: row indices by name;
+    - `matrix` (m, n): all rows, in the order of the names.
     """
 
     def __init__(self, places: dict[str, int], matrix: Array) -> None:

@@ -23,14 +23,10 @@ from titop.solvers.model.mechanism import Mechanism
 class Closed(NamedTuple):
     """A state on the closures.
 
-    Attributes
-    ----------
-    q, v : (nq,) and (nv,) arrays
-    distance : float
-        From a singular configuration: the smallest pivot of the independent rows of the scaled constraint Jacobian, over the
-        largest (`independence`).
-    rank : int
-        Number of independent constraints there, imposed coordinates held.
+    - `q`, `v` (nq);
+    - `distance`: from a singular configuration: the smallest pivot of the independent rows of the scaled constraint Jacobian,
+      over the largest (`independence`);
+    - `rank`: number of independent constraints there, imposed coordinates held.
     """
 
     q: Array
@@ -65,19 +61,10 @@ class PreparedDynamics:
     Arguments of the methods are float arrays that are not checked: `q` (nq) with unit quaternions; `v`; the efforts `tau`
     (nv), read where the motion is free; the accelerations `a` (nv), read where it is imposed. Loops may be slightly open.
 
-    Parameters
-    ----------
-    imposed : (nv,) bool array
-        Coordinates whose motion is imposed.
-
-    Attributes
-    ----------
-    wrenches : (n, 6) array
-        Wrenches at the places; callers write into it.
-    rank : int
-        Number of independent constraints on the coordinates whose motion is free; callers set it.
-    farthest : float
-        The largest distance from a singular configuration that the motion has reached so far; callers set it.
+    - `imposed` (nv): coordinates whose motion is imposed;
+    - `wrenches` (n, 6): wrenches at the places; callers write into it;
+    - `rank`: number of independent constraints on the coordinates whose motion is free; callers set it;
+    - `farthest`: the largest distance from a singular configuration that the motion has reached so far; callers set it.
     """
 
     def __init__(self, mechanism: Mechanism, places: Sequence[WrenchPlace], imposed: Array) -> None:

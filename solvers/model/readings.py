@@ -128,7 +128,6 @@ def _gear_effort(
 
 
 def _read_gear(model: Resolved, gear: str) -> int:
-    """Return the index of a gear among the gears."""
     names = [constraint.gear.name for constraint in model.mechanism.gear_constraints]
     if gear not in names:
         raise ModelError(Finding("unknown-gear", "gear", gear, "a gear of the model", did_you_mean(str(gear), names)))

@@ -114,8 +114,8 @@ def section_wrenches(
     fractions = _rod(model, rod).fractions(abscissas)
     states = {"q": q, "v": v, "a": a} | ({} if tau is None else {"tau": tau})
     is_stacked = axes_of(q) == 2
-    stack = read_stack(mechanism, states, wrenches, u) if is_stacked else None
-    rows = [((*read_states(mechanism, states),), wrenches, u)] if stack is None else stack.rows()
+    rows = read_stack(mechanism, states, wrenches, u).rows() if is_stacked else [((*states.values(),), wrenches, u)]
+    rows = [((*read_states(mechanism, dict(zip(states, state, strict=True))),), *loads) for state, *loads in rows]
     closing = [_closing_pushes(model, *row) for row in rows]
     transmitted = [
         [_wrench_at(model, opened, rod, *row, pushes) for row, pushes in zip(rows, closing, strict=True)]

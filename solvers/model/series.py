@@ -32,14 +32,11 @@ from titop.solvers.series.series_arguments import acting_series, at_states, read
 class MotionSeries(NamedTuple):
     """Motion of a port with its time derivatives along the first axis; stacked states stand along the second.
 
-    Attributes
-    ----------
-    rotation : (r + 2, 3, 3) array
-        Port to inertial frame, and its derivatives.
-    position : (r + 2, 3) array, m, m/s, ...
-        In the inertial frame, or Hill's: position, velocity, acceleration, jerk, snap, ... of the port's origin in it.
-    twist : (r + 2, 6) array, m/s and rad/s, ...
-        In the port's frame, and its derivatives there: the second row is the spatial acceleration.
+    - `rotation` (r + 2, 3, 3): port to inertial frame, and its derivatives;
+    - `position` (r + 2, 3; m, m/s, ...): in the inertial frame, or Hill's: position, velocity, acceleration, jerk, snap, ... of
+      the port's origin in it;
+    - `twist` (r + 2, 6; m/s and rad/s, ...): in the port's frame, and its derivatives there: the second row is the spatial
+      acceleration.
     """
 
     rotation: Array

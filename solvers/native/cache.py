@@ -1,7 +1,6 @@
-"""A folder of compiled kernels, on disk, that notices every edit and every change of what they depend on.
+"""A folder of compiled kernels, on disk, for this very processor and Python; names of files tell what they depend on beside.
 
 What lies there will be run: a folder or file that others can write, or that belongs to neither the user nor root, is not read.
-What came with titop in its wheel is as safe as titop's sources, and is looked at first.
 """
 
 from __future__ import annotations
@@ -9,29 +8,23 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from titop.solvers.native.identity import SOURCES, exact_name, source_hash, wheel_name, wheel_obstacle
+from titop.solvers.native.identity import exact_name
 
 _DIGEST_SIZE = hashlib.sha256().digest_size
 
 
 def read(name: str) -> bytes | None:
-    """Return the code under a name that came with titop, or else that is kept; None where there is none as it was written."""
-    shipped, kept = shipped_folder(), cache_folder()
-    code = _read(shipped / name, is_checked=False) if shipped else None
-    return _read(kept / name, is_checked=True) if code is None and kept else code
-
-
-def _read(path: Path, is_checked: bool) -> bytes | None:
+    """Return the code that is kept under a name; None where there is none as it was written."""
+    if (folder := cache_folder()) is None:
+        return None
     try:
-        with open(path, "rb") as file:
-            content = file.read() if not is_checked or _is_safe(os.fstat(file.fileno())) else b""
+        with open(folder / name, "rb") as file:
+            content = file.read() if _is_safe(os.fstat(file.fileno())) else b""
     except OSError:
         return None
     digest, code = content[:_DIGEST_SIZE], content[_DIGEST_SIZE:]
@@ -39,15 +32,13 @@ def _read(path: Path, is_checked: bool) -> bytes | None:
 
 
 def write(name: str, code: bytes) -> str | None:
-    """Keep code under a name, whole or not at all, where the cache can be written and no source was edited meanwhile.
+    """Keep code under a name, whole or not at all, where the cache can be written.
 
     Return None, or why it was not kept.
     """
     folder = cache_folder()
     if folder is None:
         return obstacle()
-    if source_hash() != SOURCES:
-        return "titop's sources were edited after they were imported"
     try:
         handle, path = tempfile.mkstemp(dir=folder)
     except OSError as error:
@@ -118,29 +109,3 @@ def _user_root() -> Path:
 
 def _temporary_root() -> Path:
     return Path(tempfile.gettempdir()) / f"titop-{os.getuid() if hasattr(os, 'getuid') else 'cache'}"
-
-
-_FOLDER = Path(__file__).with_name("machine_code")
-
-
-@functools.cache
-def shipped_folder() -> Path | None:
-    """Return the folder of machine code that came with titop and can be run in this process, or None where there is none."""
-    if not _FOLDER.is_dir() or wheel_obstacle():
-        return None
-    folder = _FOLDER / wheel_name()
-    return folder if folder.is_dir() else None
-
-
-@contextmanager
-def shipping() -> Iterator[Path]:
-    """Give a folder within the package; the one folder that is then made in it comes with titop, all of it or nothing."""
-    _FOLDER.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".", dir=_FOLDER) as scratch:
-        yield Path(scratch)
-        (kept,) = Path(scratch).iterdir()
-        new, folder = Path(scratch) / "new", _FOLDER / wheel_name()
-        shutil.copytree(kept, new, copy_function=shutil.copyfile)  # for everyone to read, which the cache is not
-        new.chmod(0o755)
-        shutil.rmtree(folder, ignore_errors=True)
-        os.replace(new, folder)

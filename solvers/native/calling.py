@@ -102,8 +102,47 @@ no:
 }}
 """
 
-#: Memory for arrays that kernels make, under numba's names.
-_MEMORY = """
+#: What becomes of memory that a kernel has made, under numba's names; it is shared with no other thread.
+_COUNTING = """
+define ptr @NRT_MemInfo_data_fast(ptr %head) {
+  %place = getelementptr i8, ptr %head, i64 24
+  %data = load ptr, ptr %place
+  ret ptr %data
+}
+
+define void @NRT_incref(ptr %head) noinline {
+  %is_nothing = icmp eq ptr %head, null
+  br i1 %is_nothing, label %done, label %count
+count:
+  %users = load i64, ptr %head
+  %more = add i64 %users, 1
+  store i64 %more, ptr %head
+  br label %done
+done:
+  ret void
+}
+
+define void @NRT_decref(ptr %head) noinline {
+  %is_nothing = icmp eq ptr %head, null
+  br i1 %is_nothing, label %done, label %count
+count:
+  %users = load i64, ptr %head
+  %rest = sub i64 %users, 1
+  store i64 %rest, ptr %head
+  %is_used = icmp ne i64 %rest, 0
+  br i1 %is_used, label %done, label %free
+free:
+  call void @NRT_MemInfo_call_dtor(ptr %head)
+  br label %done
+done:
+  ret void
+}
+"""
+
+#: Memory for arrays that kernels make, likewise.
+_MEMORY = (
+    _COUNTING
+    + """
 ; numba's head of allocated memory (its count of references first, the address of the data at 24 bytes), then the data
 define ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align) {
   %with_head = add i64 %size, 127
@@ -143,6 +182,7 @@ define void @NRT_MemInfo_call_dtor(ptr %head) {
   ret void
 }
 """
+)
 
 #: Bytes of a number in all lanes.
 _LANES_BYTES = 8 * LANE_COUNT
@@ -298,6 +338,7 @@ def stage_function(name: str, native: str, signature: Signature, memory: str = _
 
     Without `memory` it is numba that gives it memory.
     """
+    memory = memory or f"{_COUNTING}\ndeclare void @NRT_MemInfo_call_dtor(ptr)"
     given = [f"i64 %given{k}" for k in range(len(signature.arguments))]
     return f"""{_DECLARATIONS}{memory}
 declare i32 @"{native}"({", ".join(["ptr", "ptr", *["i64"] * len(given)])})

@@ -3,42 +3,23 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from types import CellType, FunctionType
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 from numba import cfunc, njit, types
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import cpu_target
 from numba.extending import typeof_impl
 
 from titop.blocks.basics.choices import everywhere, rounded, select
-from titop.solvers.native import (
-    compilation,  # noqa: F401 - what kernels may call: plain functions of blocks
-    object_code,
-)
-from titop.solvers.native.calling import (
-    EXCEPTION_FUNCTIONS,
-    PYTHON_FUNCTIONS,
-    obstacle,
-    part_memory,
-    python_function,
-    stage_function,
-)
+from titop.solvers.native.calling import obstacle
+from titop.solvers.native.identity import KNOWN_TO_NUMBA
 from titop.solvers.native.intrinsics import type_of
 from titop.solvers.native.lanes import LANES, LANES_ADDRESS
-from titop.solvers.native.object_code import LOADED, NUMBA, Codes, ObjectCode
-from titop.solvers.native.parts import PartCompiler, SharedPart, SharedPartCompiler, known_operators, linked
-from titop.solvers.native.sharing import door
-from titop.solvers.native.signatures import SINGLE, Signature, Type, lies_in_lanes
-
-#: From the names of a function and of its compiled form, and its signature, to LLVM text of what calls it.
-Caller = Callable[[str, str, Signature], str]
-
-#: Packages whose functions numba has forms of its own for.
-_KNOWN_TO_NUMBA = {"numpy", "math", "cmath"}
+from titop.solvers.native.parts import PartCompiler, SharedPartCompiler, for_any_processor, known_operators
+from titop.solvers.native.pieces import CodePiece
+from titop.solvers.native.signatures import Signature, Type, lies_in_lanes
 
 #: Functions that kernels have in a form for lanes, too (see `lanes`).
 _CHOICES = everywhere, rounded, select
@@ -57,11 +38,6 @@ _HELPER: dict[str, Any] = {
 
 #: Helpers of kernels that numba calls itself.
 _DISPATCHED = {name: value for name, value in _HELPER.items() if name != "pipeline_class"}
-
-#: What kernels may call of the C library, which every Python process has.
-_C_LIBRARY = {"memcpy", "memmove", "memset", "fabs", "floor", "ceil", "fmod", "sqrt", "cbrt", "hypot", "pow"}
-_C_LIBRARY |= {"exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sinh", "cosh", "tanh"}
-_C_LIBRARY |= {"sin", "cos", "sincos", "tan", "asin", "acos", "atan", "atan2"}
 
 
 def inlined(function: Callable[..., Any]) -> Any:
@@ -108,7 +84,7 @@ def _with_compiled_names(function: Any, within: tuple[Any, ...]) -> FunctionType
     """Return a copy of a function that finds numba's forms of the plain functions that it calls by name."""
 
     def compiled(value: Any) -> Any:
-        is_plain = isinstance(value, FunctionType) and value.__module__.partition(".")[0] not in _KNOWN_TO_NUMBA
+        is_plain = isinstance(value, FunctionType) and value.__module__.partition(".")[0] not in KNOWN_TO_NUMBA
         return njit(**_ENTRY)(_with_compiled_names(value, (*within, value))) if is_plain and value not in within else value
 
     names = {name: compiled(value) for name, value in function.__globals__.items() if name in function.__code__.co_names}
@@ -118,48 +94,20 @@ def _with_compiled_names(function: Any, within: tuple[Any, ...]) -> FunctionType
     )
 
 
-def machine_code(
-    name: str,
-    function: Callable[..., Any],
-    signature: Signature,
-    caller: Caller = python_function,
-    whole: bool = False,
-    loaded: Container[str] = LOADED,
-    form: str = SINGLE,
-) -> Codes:
-    """Return object code with a function `name` that can be called as the text of a `caller`, a function of `calling`, says.
-
-    The `form` says what lies in lanes. If it is to be `whole`, shared parts are in it; else those that are not `loaded` come
-    with it, compiled unless they are kept. It needs only Python and the C library. Stages may need more, which numba has: then
-    they are whole.
-    """
+def pieces(function: Callable[..., Any], signature: Signature, form: str, name: str) -> dict[str, CodePiece]:
+    """Return a function in a `form`, under a name, and all that it calls, in LLVM's language."""
     dispatcher = njit(**_PART)(function)
     if not hasattr(dispatcher, "compile"):
         raise RuntimeError("NUMBA_DISABLE_JIT is set; unset it, or use resolve(engine='reference')")
-    with global_compiler_lock, known_operators():
+    with global_compiler_lock, known_operators(), for_any_processor():
         dispatcher.compile(_numba_signature(signature, form))
-    (compiled,) = dispatcher.overloads.values()
-    part, native = compiled.library, compiled.fndesc.llvm_func_name
-    module, shared = linked(part, name, caller(name, native, signature), whole)
-    if caller is stage_function and _missing(module, shared):
-        module, _ = linked(part, name, stage_function(name, native, signature, memory=""), whole=True)
-        return {name: ObjectCode(_target().emit_object(module), (NUMBA,))}
-    codes = {name: _emitted(name, module, shared)}
-    while shared:
-        part = shared.pop()
-        if part.symbol in codes or part.symbol in loaded:
-            continue
-        if kept := object_code.read(part.symbol, loaded):
-            codes |= kept
-        else:
-            module, more = linked(part, part.symbol, part_memory() + door(part.symbol, part.function))
-            codes[part.symbol] = _emitted(part.symbol, module, more)
-            shared += more
-    return codes
+        (compiled,) = dispatcher.overloads.values()
+        first, *others = compiled.library.parts()
+        return {name: first.piece} | {part.place: part.piece for part in others}
 
 
 def _numba_signature(signature: Signature, form: str) -> Any:
-    """Return a signature in numba's types."""
+    """Return a signature in numba's types; the `form` says what lies in lanes."""
 
     def numba_type(kind: Type) -> Any:
         dtype = getattr(types, kind.dtype)
@@ -168,26 +116,6 @@ def _numba_signature(signature: Signature, form: str) -> Any:
         return types.Array(dtype, kind.ndim, "C") if kind.ndim else dtype
 
     return numba_type(signature.result)(*map(numba_type, signature.arguments))
-
-
-def _emitted(name: str, module: llvm.ModuleRef, shared: list[SharedPart]) -> ObjectCode:
-    if missing := _missing(module, shared):
-        raise RuntimeError(f"{name} needs {missing}, found in numba only; write the kernel without it")
-    return ObjectCode(_target().emit_object(module), tuple(part.symbol for part in shared))
-
-
-@functools.cache
-def _target() -> llvm.TargetMachine:
-    triple, cpu, features = cpu_target.target_context.codegen().magic_tuple()
-    target = llvm.Target.from_triple(triple)
-    return target.create_target_machine(cpu=cpu, features=features, opt=3, codemodel="jitdefault", jit=True)
-
-
-def _missing(module: llvm.ModuleRef, shared: list[SharedPart]) -> list[str]:
-    """Return what a module needs, beside shared parts, that a process without numba does not have."""
-    needed = {function.name for function in module.functions if function.is_declaration}
-    known = PYTHON_FUNCTIONS.keys() | EXCEPTION_FUNCTIONS | _C_LIBRARY | {part.symbol for part in shared}
-    return sorted(need for need in needed - known if not need.startswith("llvm."))
 
 
 _OPTIONS: dict[str, Any] = {"error_model": "numpy"}

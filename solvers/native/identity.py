@@ -1,89 +1,178 @@
-"""What machine code depends on: titop's sources, Python, NumPy, the compiler and the processor."""
+"""What machine code depends on: functions and all that they call and read, the compiler, Python, NumPy and the processor."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import itertools
 import os
-import platform
 import sys
-import sysconfig
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator, Set
 from importlib.metadata import version
 from pathlib import Path
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import llvmlite.binding as llvm
 import numpy as np
 
-#: numba's settings that change what it makes of a kernel.
-_SETTINGS = ("BOUNDSCHECK", "CPU_FEATURES", "CPU_NAME", "DEBUGINFO", "ENABLE_AVX", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE")
+#: When this process began to read sources.
+_START = time.time()
 
-_BLOCKS = Path(__file__).parents[2] / "blocks"
-#: Where the kernels stand, what compiles and calls them, and what they call and hold of blocks.
-_FOLDERS = (Path(__file__).parents[1] / "kernels", Path(__file__).parent, _BLOCKS / "laws")
-_FILES = tuple(_BLOCKS / "basics" / name for name in ("choices.py", "tolerances.py", "spatial.py"))
+#: numba's settings that change what it makes of a kernel, before LLVM makes machine code of it and then.
+_SETTINGS_OF_TEXT = ("BOUNDSCHECK", "DEBUGINFO")
+_SETTINGS = (*_SETTINGS_OF_TEXT, "CPU_FEATURES", "CPU_NAME")
 
-_ARCHITECTURE = platform.machine()
+#: Packages whose functions numba has forms of its own for.
+KNOWN_TO_NUMBA = {"numpy", "math", "cmath"}
 
-#: The processors that machine code in wheels is made for, by architecture: those of level 3 of the x86-64 ABI, such as Haswell
-#: and Zen; and what they can do, as LLVM calls it.
-_WHEELS_FOR = {
-    "x86_64": (
-        "x86-64-v3",
-        ("avx2", "bmi", "bmi2", "cx16", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sahf", "sse4.2", "xsave"),
-    )
-}
+_OURS = f"{__name__.partition('.')[0]}."
 
 
-def source_hash(folders: Iterable[Path] = _FOLDERS) -> str:
-    """Return a hash of all sources in some folders."""
+def source_hash(folders: Iterable[Path]) -> str:
+    """Return a hash of all sources in some folders, but their introductions."""
     digest = hashlib.sha256()
     for folder in folders:
-        for path in sorted(folder.rglob("*.py")):
+        for path in sorted(folder.rglob("[!_]*.py")):
             digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
-    for path in _FILES:
-        digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-#: Of the sources as they are when Python reads them.
-SOURCES = source_hash()
+#: Of what compiles and calls kernels, as it is when Python reads it.
+COMPILER = source_hash((Path(__file__).parent,))
 
 
 def exact_name() -> str:
-    """Return a name of the sources, and of this very Python, NumPy, compiler with its settings, and processor."""
+    """Return a name of this very Python, NumPy, compiler with its settings, and processor."""
     compiler = (version("numba"), version("llvmlite"), [os.environ.get(f"NUMBA_{name}") for name in _SETTINGS])
-    return f"{SOURCES}-{_hash((sys.version, np.__version__, compiler, llvm.get_default_triple(), processor()))}"
+    return f"{COMPILER}-{hashed(sys.version, np.__version__, compiler, llvm.get_default_triple(), processor())}"
 
 
-def wheel_name() -> str:
-    """Return a name of the sources, and of all Pythons, NumPys and processors that run the same machine code."""
-    processor, _ = _WHEELS_FOR[_ARCHITECTURE]
-    return f"{SOURCES}-{sysconfig.get_config_var('SOABI')}-numpy{np.lib.NumpyVersion(np.__version__).major}-{processor}"
+def text_obstacle() -> str | None:
+    """Return why text that numba made elsewhere is not what it would make here, or None."""
+    return next((f"NUMBA_{name} is set" for name in _SETTINGS_OF_TEXT if os.environ.get(f"NUMBA_{name}")), None)
 
 
-def wheel_settings() -> dict[str, str]:
-    """Return numba's settings for machine code that goes into wheels."""
-    processor, _ = _WHEELS_FOR[_ARCHITECTURE]
-    return {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": ""}
-
-
-def wheel_obstacle() -> str | None:
-    """Return why machine code from wheels cannot be run in this process, or None where it can."""
-    if _ARCHITECTURE not in _WHEELS_FOR:
-        return f"processors of {_ARCHITECTURE} are not among {', '.join(_WHEELS_FOR)}"
-    if given := [f"NUMBA_{name}" for name in _SETTINGS if os.environ.get(f"NUMBA_{name}") is not None]:
-        return f"{given[0]} is set"
-    name, needed = _WHEELS_FOR[_ARCHITECTURE]
-    features = llvm.get_host_cpu_features()
-    missing = [feature for feature in needed if not features.get(feature)]
-    return f"the processor is not {name}: it has no {missing[0]}" if missing else None
-
-
+@functools.cache
 def processor() -> tuple[str, str]:
     """Return the name and features of the processor that is compiled for: this computer's, or what numba's settings say."""
     name, features = os.environ.get("NUMBA_CPU_NAME"), os.environ.get("NUMBA_CPU_FEATURES")
     return name or llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten() if features is None else features
+
+
+def hashed(*things: Any) -> str:
+    """Return a hash of what is told by its ``repr``."""
+    return hashlib.sha256(repr(things).encode()).hexdigest()[:16]
+
+
+def identity_of(*functions: Any) -> str:
+    """Return a hash of functions: of their sources, of all that they call, and of the values that they read.
+
+    It is the same under every Python for functions of titop's own; for others, and for those whose files were edited since
+    this process began, it is that of their byte code.
+    """
+    for function in [each for each in _KNOWN if not _is_ours(each)]:  # what users' functions read may change meanwhile
+        del _KNOWN[function]
+    return hashed([_told(function, frozenset()) for function in functions])
+
+
+def _told(thing: Any, asked: Set[str]) -> Any:
+    """Return what tells a value that a function reads, which may ask for attributes of some names."""
+    thing = getattr(thing, "py_func", thing)
+    if isinstance(thing, FunctionType):
+        return _function(thing) if _package(thing) not in KNOWN_TO_NUMBA else thing.__qualname__
+    if hasattr(
+        type(thing), "_numba_type_"
+    ):  # called by its name, as features are; or a helper, which becomes part of the caller
+        return type(thing).__name__, getattr(thing, "name", None) or _told(thing.function, asked)
+    if isinstance(thing, ModuleType):
+        known = vars(thing)
+        names = sorted(asked & known.keys()) if _package(thing) not in KNOWN_TO_NUMBA else []
+        return thing.__name__, [(name, _told(known[name], asked)) for name in names]
+    if isinstance(thing, type | BuiltinFunctionType | np.ufunc):
+        return getattr(thing, "__module__", ""), thing.__name__, repr(getattr(thing, "_fields", ()))
+    if isinstance(thing, np.ndarray):
+        return str(thing.dtype), thing.shape, thing.tobytes()
+    if type(thing) is tuple:
+        return tuple(_told(part, asked) for part in thing)
+    return repr(thing)
+
+
+def _package(thing: Any) -> str:
+    return str(getattr(thing, "__module__", None) or thing.__name__).partition(".")[0]
+
+
+#: Of functions whose identity is known; of one that calls itself, meanwhile, nothing. What users' functions read may change.
+_KNOWN: WeakKeyDictionary[FunctionType, str] = WeakKeyDictionary()
+
+
+def _function(function: FunctionType) -> str:
+    if function in _KNOWN:
+        return _KNOWN[function]
+    _KNOWN[function] = ""
+    code, known = function.__code__, function.__globals__
+    asked = frozenset(_names(code))
+    try:
+        read = [(name, _told(known[name], asked)) for name in sorted(asked & known.keys())]
+        held = [_told(cell.cell_contents, asked) for cell in function.__closure__ or ()]
+        given = _told(function.__defaults__, asked)
+    finally:
+        del _KNOWN[function]
+    found = hashed(_source(function) or list(_byte_code(code)), read, held, given)
+    if _is_ours(function):
+        _KNOWN[function] = found
+    return found
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def _byte_code(code: CodeType) -> Iterator[Any]:
+    yield sys.version_info[:2], code.co_code, code.co_names, code.co_varnames, code.co_freevars
+    for constant in code.co_consts:
+        yield from _byte_code(constant) if isinstance(constant, CodeType) else (constant,)
+
+
+def _is_ours(function: FunctionType) -> bool:
+    return str(function.__globals__.get("__name__")).startswith(_OURS)
+
+
+def _source(function: FunctionType) -> str | None:
+    """Return the text of a function of titop's own, if it is what Python has read."""
+    code = function.__code__
+    lines = _lines(code.co_filename) if _is_ours(function) else None
+    if lines is None:
+        return None
+    if code.co_name == "<lambda>":
+        _, _, rest = lines[code.co_firstlineno - 1].partition("lambda")
+        return rest if "lambda" not in rest and rest.count(")") > rest.count("(") else None  # it ends in its line
+    return "\n".join(text_of_function(lines, code.co_firstlineno - 1))
+
+
+def text_of_function(lines: list[str], first: int) -> list[str]:
+    """Return the lines of a function whose first, perhaps of its decorators, has an index: all that stand further right."""
+    margin = len(lines[first]) - len(lines[first].lstrip())
+    inner, closing = " " * (margin + 1), tuple(" " * margin + sign for sign in ")]}")
+    begin = next(k for k in range(first, len(lines)) if lines[k].startswith("def ", margin))
+    rest = itertools.takewhile(lambda line: not line.strip() or line.startswith((inner, *closing)), lines[begin + 1 :])
+    return [line for line in (*lines[first : begin + 1], *rest) if line.strip()]
+
+
+@functools.cache
+def _lines(path: str) -> list[str] | None:
+    """Return the lines of a file; None where it cannot be read, or may have been edited since this process began."""
+    try:
+        if _START < os.stat(path).st_mtime < time.time():
+            return None
+        return Path(path).read_text("utf8").split("\n")
+    except OSError:
+        return None
 
 
 def _lane_count() -> int:
@@ -91,11 +180,7 @@ def _lane_count() -> int:
     name, features = processor()
     if "+avx512f" in features:
         return 8
-    return 4 if "+avx2" in features or name == _WHEELS_FOR.get(_ARCHITECTURE, ("",))[0] else 2
-
-
-def _hash(things: Any) -> str:
-    return hashlib.sha256(repr(things).encode()).hexdigest()[:16]
+    return 4 if "+avx2" in features or name == "x86-64-v3" else 2
 
 
 #: How many states kernels compute with at once: see `lanes`.

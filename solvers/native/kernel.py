@@ -20,7 +20,9 @@ from titop.blocks.basics.garbage import collection_paused
 from titop.solvers.native import cache, calling, object_code
 from titop.solvers.native.callbacks import Callback
 from titop.solvers.native.calling import python_function, stacked_function, stage_function
+from titop.solvers.native.identity import LANE_COUNT, hashed, identity_of
 from titop.solvers.native.object_code import LOADED, Codes, load, load_address, provide
+from titop.solvers.native.pieces import CodePiece, Wanted, machine_code, shipped, with_needs
 from titop.solvers.native.signatures import IN_LANES, INTEGER, OF_MEMBERS, SINGLE, Signature, Type
 
 #: A compilation longer than this (s) is announced on the terminal.
@@ -47,7 +49,7 @@ class Unit:
     caller : callable
         The function of `calling` whose text makes it callable.
     name : str
-        Of the function in its machine code, and of the file that keeps it.
+        Of the function in its machine code; that of the file that keeps it begins with it.
     kept : bool
         Whether the cache keeps it.
     whole : bool
@@ -77,9 +79,31 @@ class Unit:
         self.kept, self.whole, self.form = kept, whole, form
         self.__doc__ = function.__doc__
 
+    @functools.cached_property
+    def file(self) -> str:
+        """The name of the file that keeps it: another one after each edit of what the function depends on."""
+        lanes = LANE_COUNT if self.form else 1
+        return f"{self.name}_{hashed(identity_of(self.function), self.signature, self.caller.__name__, self.whole, lanes)}"
+
+    @property
+    def wanted(self) -> Wanted:
+        """What is to be compiled."""
+        place = self.function.__module__.removeprefix("titop.")
+        return Wanted(self.name, self.file, f"{place}/{self.file}", self.signature, self.caller, self.whole)
+
+    def pieces(self) -> dict[str, CodePiece]:
+        """Return the function and all that it calls in LLVM's language: what came with titop, or else what numba makes."""
+        try:
+            return with_needs(self.wanted.piece, shipped)
+        except KeyError:
+            with collection_paused():
+                from titop.solvers.native import compilation  # loads numba
+
+                return compilation.pieces(self.function, self.signature, self.form, self.wanted.piece)
+
     def codes(self) -> Codes:
         """Return machine code: read from the cache, or compiled and, if it may be kept, put there."""
-        codes = object_code.read(self.name, LOADED) if self.kept else None
+        codes = object_code.read(self.file, LOADED) if self.kept else None
         if codes is None:
             with _Announcement(self.title, self.kept and cache.cache_folder() is not None):
                 codes = self._compile()
@@ -94,14 +118,14 @@ class Unit:
     @property
     def is_kept(self) -> bool:
         """Whether the cache has machine code of the function and of all that it needs."""
-        return self.kept and object_code.read(self.name) is not None
+        return self.kept and object_code.read(self.file) is not None
 
     def _compile(self, loaded: Container[str] = LOADED) -> Codes:
         """Return machine code of the function, and of the shared parts that it needs, less what is `loaded`."""
-        with collection_paused():
-            from titop.solvers.native.compilation import machine_code  # loads numba
-
-            return machine_code(self.name, self.function, self.signature, self.caller, self.whole, loaded, self.form)
+        try:
+            return machine_code(self.wanted, shipped, loaded)
+        except (KeyError, RuntimeError):  # there is none, or of an LLVM that this one does not understand
+            return machine_code(self.wanted, self.pieces().__getitem__, loaded)
 
 
 class Kernel(Unit):
@@ -136,7 +160,7 @@ class Kernel(Unit):
         """The compiled function."""
         with _lock:
             if self._loaded is None:
-                self._loaded = load(self.name, self.codes()) if _is_native() else self._dispatched()
+                self._loaded = load(self.name, self.file, self.codes()) if _is_native() else self._dispatched()
             return self._loaded
 
     def _dispatched(self) -> Callable[..., Any]:
@@ -208,7 +232,7 @@ class Stage(Unit):
         """Where the compiled function stands in this process."""
         with _lock:
             if not self._address:
-                self._address = load_address(self.name, self.codes()) if _is_native() else self._dispatched().address
+                self._address = load_address(self.name, self.file, self.codes()) if _is_native() else self._dispatched().address
             return self._address
 
     def _dispatched(self) -> Any:

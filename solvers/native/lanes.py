@@ -346,6 +346,60 @@ def complex_type(typing_context: Any, array: Any) -> Any:
 
 
 @intrinsic
+def entry_at(typing_context: Any, array: Any, first: Any, k: Any) -> Any:
+    """Return the number of an array that lies k behind the `first` one in memory; k is a number, or one in each lane."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        places = _places(context, builder, sig, args)
+        if sig.args[2] != LANES:
+            return builder.load(places[0])
+        result = ir.Constant(_NUMBERS, ir.Undefined)
+        for lane, place in enumerate(places):
+            result = builder.insert_element(result, builder.load(place), _INDEX(lane))
+        return result
+
+    return array.dtype(array, types.int64, _as_place(k)), generate
+
+
+@intrinsic
+def lane_count(typing_context: Any, array: Any) -> Any:
+    """Return how many states an array's numbers are of: one, or as many as there are lanes."""
+    count = LANE_COUNT if array.dtype == LANES else 1
+    return types.int64(array), lambda context, builder, sig, args: ir.IntType(64)(count)
+
+
+@intrinsic
+def put_entry_at(typing_context: Any, array: Any, first: Any, k: Any, x: Any) -> Any:
+    """Write a number into an array where `entry_at` reads it."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        places = _places(context, builder, sig, args)
+        if sig.args[2] != LANES:
+            builder.store(args[3], places[0])
+        else:
+            for lane, place in enumerate(places):
+                builder.store(builder.extract_element(args[3], _INDEX(lane)), place)
+        return context.get_dummy_value()
+
+    return types.none(array, types.int64, _as_place(k), array.dtype), generate
+
+
+def _as_place(k: Any) -> Any:
+    return types.int64 if isinstance(k, types.Integer) else k
+
+
+def _places(context: Any, builder: Any, sig: Any, args: Any) -> list[Any]:
+    """Return where the k-th number behind the first one of an array lies, or that of each lane."""
+    data = context.make_array(sig.args[0])(context, builder, args[0]).data
+    if sig.args[2] != LANES:
+        return [builder.gep(data, [builder.add(args[1], context.cast(builder, args[2], sig.args[2], types.int64))])]
+    numbers, word = builder.bitcast(data, ir.DoubleType().as_pointer()), ir.IntType(64)
+    of_lanes = (builder.fptosi(builder.extract_element(args[2], _INDEX(lane)), word) for lane in range(LANE_COUNT))
+    rows = (builder.mul(builder.add(args[1], k), word(LANE_COUNT)) for k in of_lanes)
+    return [builder.gep(numbers, [builder.add(row, word(lane))]) for lane, row in enumerate(rows)]
+
+
+@intrinsic
 def rounded(typing_context: Any, x: Any) -> Any:
     """See `titop.blocks.laws.vectors`."""
     kind = LANES if x == LANES else types.float64

@@ -33,7 +33,7 @@ class ObjectCode(NamedTuple):
     is_kept: bool = False
 
 
-#: Machine code of a function and of the shared parts that it needs, by name.
+#: Machine code of a function and of the shared parts that it needs, by the names of their files.
 Codes = Mapping[str, ObjectCode]
 
 
@@ -82,26 +82,26 @@ _new_function.restype = ctypes.py_object
 _new_function.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
 
 
-def load(name: str, codes: Codes) -> Callable[..., Any]:
-    """Return the function `name`, for Python, of machine code made by `compilation`."""
-    method = _MethodDef(name.encode(), load_address(name, codes), _METH_FASTCALL, None)
+def load(name: str, file: str, codes: Codes) -> Callable[..., Any]:
+    """Return the function `name`, for Python, of the machine code of a file."""
+    method = _MethodDef(name.encode(), load_address(name, file, codes), _METH_FASTCALL, None)
     _keep(method)
     return _new_function(ctypes.addressof(method), np.ndarray, None)
 
 
-def load_address(name: str, codes: Codes) -> int:
-    """Return the address of the function `name` of machine code made by `compilation`, after loading what it needs."""
-    for need in codes[name].needs:
+def load_address(name: str, file: str, codes: Codes) -> int:
+    """Return the address of the function `name` of the machine code of a file, after loading what it needs."""
+    for need in codes[file].needs:
         if need == NUMBA:
             from titop.solvers.native.intrinsics import provide_runtime
 
             provide_runtime()
         elif need not in LOADED:
-            provide(need, load_address(need, codes))
+            provide(need, load_address(need, need, codes))
             LOADED.add(need)
     machine = llvm.Target.from_default_triple().create_target_machine()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-    engine.add_object_file(llvm.ObjectFileRef.from_data(codes[name].code))
+    engine.add_object_file(llvm.ObjectFileRef.from_data(codes[file].code))
     engine.finalize_object()
     address = engine.get_function_address(name)
     if not address:

@@ -12,6 +12,7 @@ def prepare(module: llvm.ModuleRef, target: llvm.TargetMachine) -> None:
     passes.add_sroa_pass()
     passes.add_simplify_cfg_pass()
     passes.add_instruction_combine_pass()
+    passes.add_global_dead_code_eliminate_pass()  # addresses in this process, which numba notes and nothing uses
     passes.run(module, builder)
 
 

@@ -1,15 +1,16 @@
 """Helpers as parts of kernels: numba turns each into LLVM's language once, and LLVM optimises only the whole kernels.
 
 By itself numba optimises every function that a kernel calls, turns it into machine code that nobody runs, and does so again
-in each function that calls it. Here a function's library keeps its text and what it calls; `linked` puts a kernel together, but
-for shared parts, which are compiled for themselves and called (see `sharing`).
+in each function that calls it. Here a function's library keeps its text and what it calls: a piece, of which `pieces` makes
+machine code. Shared parts are compiled for themselves and called (see `sharing`).
 Of numba's passes only those are run that kernels need.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator
+import functools
+import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
@@ -19,15 +20,25 @@ from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core import cgutils, config, lowering, typed_passes, types, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, _LowerResult
-from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager, register_pass
 
+from titop.solvers.native.identity import hashed, identity_of
 from titop.solvers.native.lowering import KernelLowering, calling
-from titop.solvers.native.optimising import optimise, prepare
-from titop.solvers.native.sharing import stub
+from titop.solvers.native.optimising import prepare
+from titop.solvers.native.pieces import CodePiece
+from titop.solvers.native.sharing import door, stub
 
 #: A place for the address of machine code that is never made.
 _NOWHERE = 0
+
+#: In LLVM's text, what differs from process to process and processor to processor, or says nothing; and advice on functions
+#: that LLVM 20 does not know.
+_REMARKS = re.compile(
+    r"^(?:; |source_filename |target )[^\n]*\n|\s+; preds = [^\n]*|nocreateundeforpoison | memory\([^)\n]*errnomem[^)\n]*\)",
+    re.MULTILINE,
+)
+#: Numba's functions that count users of memory, as it has compiled them for this processor: ours are in `calling`.
+_COUNTING = re.compile(r"^define [^\n]*(@NRT_(?:incref|decref))\(.*?^}$", re.MULTILINE | re.DOTALL)
 
 
 class Part(JITCodeLibrary):
@@ -35,6 +46,8 @@ class Part(JITCodeLibrary):
 
     #: Numba's description of the function.
     function: Any
+    #: Of its source and of all that it calls.
+    identity: str
 
     def add_ir_module(self, ir_module: Any) -> None:
         self.text = llvm.parse_assembly(cgutils.normalize_ir_text(str(ir_module)))
@@ -49,21 +62,56 @@ class Part(JITCodeLibrary):
 
     def _get_module_for_linking(self) -> llvm.ModuleRef:
         """Return all that the function calls, for functions that numba compiles in its own way."""
-        module = _together(self, _needed(self, whole=True))
+        module = llvm.parse_assembly("")
+        for part in self.parts():
+            module.link_in(llvm.parse_assembly(part.piece.text))
         for function in module.functions:
             if not function.is_declaration:
                 function.linkage = llvm.Linkage.linkonce_odr
         return module
 
+    def parts(self) -> Iterator[Part]:
+        """Yield this part, those that it calls, and those that they call, each once."""
+        waiting, seen = [self], {self.place}
+        while waiting:
+            yield (part := waiting.pop())
+            called = {each.place: each for each in part._linking_libraries if isinstance(each, Part)}
+            waiting += [called[place] for place in called if place not in seen]
+            seen |= called.keys()
+
+    @property
+    def place(self) -> str:
+        """The piece's name."""
+        return f"{self.function.modname.removeprefix('titop.')}/{self.function.llvm_func_name}"
+
+    @functools.cached_property
+    def piece(self) -> CodePiece:
+        """The function, and what numba compiled in its own way for it."""
+        module, foreign = self.text.clone(), [each for each in self._linking_libraries if not isinstance(each, Part)]
+        for library in foreign:
+            if library.name != "nrt":
+                module.link_in(llvm.parse_assembly(_text(library._get_module_for_linking())))
+        for function in module.functions if foreign else ():
+            if not function.is_declaration and function.name != self.function.llvm_func_name:
+                function.linkage = llvm.Linkage.internal
+        needs = {each.place: None for each in self._linking_libraries if isinstance(each, Part)}
+        return CodePiece(_text(module), self.function.llvm_func_name, tuple(needs))
+
+
+def _text(module: llvm.ModuleRef) -> str:
+    return _COUNTING.sub(r"declare void \1(ptr)", _REMARKS.sub("", str(module)))
+
 
 class SharedPart(Part):
     """A part that is compiled for itself, once for all kernels that call it."""
 
-    @property
-    def symbol(self) -> str:
-        """Its name in machine code, and of the file that keeps it: the same in every process."""
-        about = repr((self.function.modname, self.function.qualname, *map(str, self.function.argtypes)))
-        return f"part_{self.function.qualname}_{hashlib.sha256(about.encode()).hexdigest()[:16]}"
+    @functools.cached_property
+    def piece(self) -> CodePiece:
+        """The function with its stub and door."""
+        about = self.identity, self.function.modname, *map(str, self.function.argtypes)
+        symbol = f"part_{self.function.qualname}_{hashed(about)}"
+        texts = stub(symbol, self.function), door(symbol, self.function)
+        return CodePiece(*super().piece[:3], symbol, *texts)
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
@@ -112,7 +160,10 @@ class PartCompiler(CompilerBase):
     _LIBRARY = Part
 
     def define_pipelines(self) -> list[PassManager]:
-        self.state.library = self._LIBRARY(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        about = self.state.func_id
+        about.unique_id = identity_of(about.func)  # in numba's name of the function: the same in every process
+        self.state.library = self._LIBRARY(self.state.targetctx.codegen(), about.func_qualname)
+        self.state.library.identity = about.unique_id
         passes = PassManager("kernel")
         for step in self._PASSES:
             passes.add_pass(step, step.__name__)
@@ -131,6 +182,13 @@ _KNOWN: dict[tuple[types.Function, tuple[types.Type, ...]], Any] = {}
 
 
 @contextmanager
+def for_any_processor() -> Iterator[None]:
+    """Let numba leave it to `optimising` to make loops fast, also in functions that it compiles in its own way."""
+    with patch.multiple(config, LOOP_VECTORIZE=0, SLP_VECTORIZE=0):
+        yield
+
+
+@contextmanager
 def known_operators() -> Iterator[None]:
     """Let numba look for what an operator gives only once for each type: a third of its time goes into that."""
     find = types.Function.get_call_type
@@ -144,45 +202,3 @@ def known_operators() -> Iterator[None]:
 
     with patch.object(types.Function, "get_call_type", get_call_type):
         yield
-
-
-@global_compiler_lock
-def linked(part: Part, name: str, text: str, whole: bool = False) -> tuple[llvm.ModuleRef, list[SharedPart]]:
-    """Return a module of a part and all that it calls, optimised, and the shared parts that it lacks; if it is `whole`, none.
-
-    Of all functions in it only `name` can be seen from outside, which stands in the `text` that is added.
-    """
-    needed = list(_needed(part, whole))
-    lacking = [] if whole else [library for library in needed if isinstance(library, SharedPart)]
-    module = _together(part, (library for library in needed if library not in lacking))
-    for added in (text, *(stub(shared.symbol, shared.function) for shared in lacking)):
-        module.link_in(llvm.parse_assembly(added))
-    for function in module.functions:
-        if not function.is_declaration and function.name != name:
-            function.linkage = llvm.Linkage.internal
-    optimise(module, part._codegen._tm)
-    called = {function.name for function in module.functions if function.is_declaration}
-    return module, [shared for shared in lacking if shared.symbol in called]
-
-
-def _together(part: Part, needed: Iterable[Any]) -> llvm.ModuleRef:
-    module = llvm.parse_assembly("")
-    for text in (part.text, *map(_text, needed)):
-        module.link_in(text, preserve=True)
-    return module
-
-
-def _needed(part: Part, whole: bool) -> Iterator[Any]:
-    """Yield the libraries that a part calls, and those that they call, each once; what shared parts call if it is `whole`."""
-    waiting, seen = [part], {part}
-    while waiting:
-        for library in waiting.pop()._linking_libraries:
-            if library not in seen:
-                seen.add(library)
-                yield library
-                if isinstance(library, Part) and (whole or not isinstance(library, SharedPart)):
-                    waiting.append(library)
-
-
-def _text(library: Any) -> llvm.ModuleRef:
-    return library.text if isinstance(library, Part) else library._get_module_for_linking()

@@ -6,7 +6,6 @@ the points' z once for neighbours of equal z: sections of a body along z.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import struct
 from collections.abc import Callable, Container, Iterator, Sequence
@@ -15,10 +14,10 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 
 from titop.blocks.bodies.soft.program import CONSTANT, LOAD, OWN, SHARED, Program
-from titop.solvers.native.identity import processor
 from titop.solvers.native.kernel import Stage
 from titop.solvers.native.object_code import Codes, ObjectCode, load_address
 from titop.solvers.native.optimising import simplify
+from titop.solvers.native.pieces import target
 from titop.solvers.native.signatures import INTEGER
 
 #: How a program is called: with the number of points, and the addresses of what all share, what each has, the loads on each,
@@ -56,32 +55,30 @@ class ProgramCode(Stage):
         super().__init__("program", lambda *_: 0, (INTEGER,) * len(ARGUMENTS))
         self._make, self._identity = make, identity or (lambda: _digest(make()))
 
+    @property
+    def file(self) -> str:  # type: ignore[override]
+        """The name of the file that keeps it."""
+        return self.name
+
     def _compile(self, loaded: Container[str] = ()) -> Codes:
         program = self._make()
         is_small = len(program.values) <= LARGEST
         module = llvm.parse_assembly(_Text(program).written().replace("@program", f"@{self.name}"))
         if is_small:
-            simplify(module, _target(optimised=True))
-        return {self.name: ObjectCode(bytes(_target(optimised=is_small).emit_object(module)))}
+            simplify(module, target(level=1))
+        return {self.name: ObjectCode(bytes(target(level=int(is_small)).emit_object(module)))}
 
     @property
     def address(self) -> int:
         """Where the compiled program stands in this process."""
         if not self._address:
             self.name = f"program_{self._identity()}"
-            self._address = load_address(self.name, self.codes())
+            self._address = load_address(self.name, self.name, self.codes())
         return self._address
 
 
 def _digest(program: Program) -> str:
     return hashlib.sha256(repr(program).encode()).hexdigest()[:32]
-
-
-@functools.cache
-def _target(optimised: bool) -> llvm.TargetMachine:
-    name, features = processor()
-    target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=name, features=features, opt=int(optimised), codemodel="jitdefault", jit=True)
 
 
 class _Text(NamedTuple):

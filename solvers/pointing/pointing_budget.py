@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -45,12 +46,16 @@ class PointingBudget:
     Attributes
     ----------
     metrics, outputs, sources : tuple of str
+    devices : tuple of str
+        Whose each source is: the first part of the dotted name of its input.
     unit : tuple of str
         Of each output.
     value : array (metrics, outputs)
         At the level of confidence; of a family, that of its nominal member. Infinite where a spectrum has no finite variance.
     by_source : array (metrics, outputs, sources)
         What each source has alone, at the same level of confidence.
+    by_device : array (metrics, outputs, different devices)
+        What all sources of each device have together, without those of others.
     sigma : array (metrics, outputs, sources)
         Standard deviations of what is random; zero for bounds.
     by_band : array (metrics, outputs, bands)
@@ -84,9 +89,11 @@ class PointingBudget:
     metrics: tuple[str, ...]
     outputs: tuple[str, ...]
     sources: tuple[str, ...]
+    devices: tuple[str, ...]
     unit: tuple[str, ...]
     value: Array
     by_source: Array
+    by_device: Array
     sigma: Array
     by_band: Array
     lines: Array
@@ -106,13 +113,26 @@ class PointingBudget:
         return np.asarray(self.requirement - self.worst)
 
     def table(self) -> str:
-        """Return all as text: for each metric and output its sources alone, bands, total, worst member and margin."""
+        """Return all as text: for each metric and output its sources alone, bands, total, worst member and margin.
+
+        Several sources of one device stand below what they have together, those that give nothing in one line.
+        """
         lines = []
         for m, o in np.ndindex(self.value.shape):
             lines.append(f"{self._row(m, o)}  ({100 * self.confidence:g} %, {self.interpretation}, {self.method})")
-            for k, source in enumerate(self.sources):
-                line = f" at {self.lines[m, o, k]:.4g} Hz" if np.isfinite(self.lines[m, o, k]) else ""
-                lines.append(f"    {source:<32} {self.by_source[m, o, k]:12.4g}   sigma {self.sigma[m, o, k]:.4g}{line}")
+            alone, silent = self.by_source[m, o], list[str]()
+            acts = alone > SAME * alone.max(where=np.isfinite(alone), initial=0.0)
+            for device, together in zip(dict.fromkeys(self.devices), self.by_device[m, o], strict=True):
+                own = [k for k, owner in enumerate(self.devices) if owner == device]
+                acting = [k for k in own if acts[k]]
+                silent += [self.sources[k] for k in own if not acts[k]] if acting or len(own) == 1 else [device]
+                if len(acting) > 1:
+                    lines.append(f"    {device:<32} {together:12.4g}   together")
+                for k in acting:
+                    source = f"{'  ' * (len(acting) > 1)}{self.sources[k]}"
+                    line = f" at {self.lines[m, o, k]:.4g} Hz" if np.isfinite(self.lines[m, o, k]) else ""
+                    lines.append(f"    {source:<32} {alone[k]:12.4g}   sigma {self.sigma[m, o, k]:.4g}{line}")
+            lines += [f"    nothing from {', '.join(silent)}"] if silent else []
             ends = ["0", *(f"{edge:g}" for edge in self.edges), "inf"]
             for k, sigma in enumerate(self.by_band[m, o] if self.edges else ()):
                 lines.append(f"    {f'{ends[k]} to {ends[k + 1]} Hz':<32} {'':12}   sigma {sigma:.4g}")
@@ -287,14 +307,18 @@ def pointing_budget(
         worst, members, upper = errors.values, errors.members, np.full_like(own_value, np.inf)
         if prove:
             upper = proved_errors(case, uncertain, part, errors, cells, progress)
+    devices = [re.split(r"[./[]", inputs[each.column].path)[0] for each in acting]
+    of_each = [case.totals(np.where(np.array(devices) == name, found.parts, 0.0)) for name in dict.fromkeys(devices)]
     deviations, scale = [DEVIATIONS[law] for law in case.laws], factors[:, None]
     return PointingBudget(
         tuple(names),
         tuple(every[k].path for k in rows),
         tuple(each.label for each in acting),
+        tuple(devices),
         units,
         own_value / factors,
         case.alone(found.parts) / scale,
+        np.moveaxis(np.reshape(of_each, (-1, *own_value.shape)), 0, -1) / scale,
         found.parts * deviations / scale,
         np.sqrt(found.bands) / scale,
         found.lines,

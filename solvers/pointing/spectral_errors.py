@@ -105,15 +105,10 @@ def responder(system: Matrices, period: float) -> Callable[[Array], Array]:
 class Panels:
     """Parts of the frequency axis, and spectra there.
 
-    Attributes
-    ----------
-    low, high : array (p)
-        Ends of the panels (rad/s), or of 1/ω (s) of those that are `far`.
-    far : array of bool (p)
-    values : array (p, 16, channels)
-        Spectra at their nodes, times the change of ω with the panel's coordinate.
-    is_open : array of bool (p, channels)
-        Where these are no polynomials, even on the shortest panels.
+    - `far` (p);
+    - `low`, `high` (p): ends of the panels (rad/s), or of 1/ω (s) of those that are `far`;
+    - `values` (p, 16, channels): spectra at their nodes, times the change of ω with the panel's coordinate;
+    - `is_open` (p, channels): where these are no polynomials, even on the shortest panels.
     """
 
     low: Array

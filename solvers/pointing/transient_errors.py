@@ -32,12 +32,7 @@ _UNIT_STEP = (np.zeros(1), np.ones(1))
 class TimeResponse:
     """Outputs of a system of one input, at rest before, for a signal that is straight between times.
 
-    `signal`: (times, values); held after its end.
-
-    Attributes
-    ----------
-    t : array (n), s
-    y, integral : array (outputs, n)
+    `signal`: (times, values); held after its end. `t` (n, s); `y`, `integral` (outputs, n).
     """
 
     def __init__(self, where: str, system: Matrices, period: float, signal: tuple[Array, Array]) -> None:

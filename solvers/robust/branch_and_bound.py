@@ -113,22 +113,13 @@ def branch_and_bound(
     A box that cannot be proved within its cells is followed by a smaller one, halfway to what is proved. Where no member is
     known a bound that is the part `gap` of the one known is low enough.
 
-    Parameters
-    ----------
-    system : Matrices
-        With the channels of the uncertainty alone; stable.
-    structure : Structure
-        With real blocks, other than these are kept whole.
-    lower, upper : float
-        Bounds known, the upper one infinite where none is.
-    gap : float
-        Relative distance of the bounds that is sought.
-    cells : int
-        Cells of a box that are looked at, at most.
-    progress : bool
-        Show a progress bar on a terminal when it takes longer than a second.
-    spread : Spread, optional
-        What examines the cells.
+    - `system`: with the channels of the uncertainty alone; stable;
+    - `structure`: with real blocks, other than these are kept whole;
+    - `lower`, `upper`: bounds known, the upper one infinite where none is;
+    - `gap`: relative distance of the bounds that is sought;
+    - `cells`: cells of a box that are looked at, at most;
+    - `progress`: show a progress bar on a terminal when it takes longer than a second;
+    - `spread`: what examines the cells.
 
     Raises `SweepInterrupt` on Ctrl-C, with what is known until then.
     """

@@ -48,15 +48,9 @@ class LoopMargins(NamedTuple):
 def exact_margins(system: Matrices, skew: float, period: float = 0.0, sides: str = "gpd") -> LoopMargins:
     """Return the margins of a stable loop.
 
-    Parameters
-    ----------
-    system : Matrices
-        From what is added in the loop to what comes back there: one input, one output.
-    skew : float
-    period : float
-        Sample time of what the bilinear map made of a sampled loop, in the system's unit of time, or zero.
-    sides : str
-        Letters of what is asked for: gain, phase (and delay), disk.
+    - `system`: from what is added in the loop to what comes back there: one input, one output;
+    - `period`: sample time of what the bilinear map made of a sampled loop, in the system's unit of time, or zero;
+    - `sides`: letters of what is asked for: gain, phase (and delay), disk.
     """
     low = high = phase = delay = disk = (np.nan, np.nan)
     if "g" in sides:

@@ -37,24 +37,15 @@ _NAMED = 0.1
 class LyapunovTest:
     """A test of a family with all ranges scaled by a factor, at a rate of decay.
 
-    Attributes
-    ----------
-    family : VaryingFamily
-        Members in units of time and states in which they are well scaled; of a linear fractional model, channels balanced.
-    rates : dict
-        By name, in units per second.
-    exponents : array (terms, p)
-        No unit.
-    at_points : bool
-        Whether it is tested at points, else by multipliers.
-    states : tuple of str
-        Names of the members' states.
-    rate : float
-        Unit (rad/s) of the members' poles.
-    scales : array (n,)
-        Units of the members' states, in those of the model.
-    period : float
-        Sample time (s), zero in continuous time.
+    - `family`: members in units of time and states in which they are well scaled; of a linear fractional model, channels
+      balanced;
+    - `rates`: by name, in units per second;
+    - `exponents` (terms, p): no unit;
+    - `at_points`: whether it is tested at points, else by multipliers;
+    - `states`: names of the members' states;
+    - `rate`: unit (rad/s) of the members' poles;
+    - `scales` (n): units of the members' states, in those of the model;
+    - `period`: sample time (s), zero in continuous time.
     """
 
     family: VaryingFamily

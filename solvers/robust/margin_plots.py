@@ -34,14 +34,8 @@ def disk_border(disk: float, skew: float) -> Array:
 def draw_loops(loops: Sequence[str], disks: Array, skew: float, systems: Sequence[tuple[str, Matrices]]) -> Figure:
     """Draw a Nichols chart and a disk of factors for each loop.
 
-    Parameters
-    ----------
-    loops : sequence of str
-        Rows of `disks`; more than there are in the systems is one for all at once.
-    disks : array (n,)
-    skew : float
-    systems : sequence of (str, Matrices)
-        Labels, and what comes back in each loop of what is added there.
+    - `loops`: rows of `disks` (n); more than there are in the systems is one for all at once;
+    - `systems`: labels, and what comes back in each loop of what is added there.
     """
     from matplotlib.figure import Figure
 

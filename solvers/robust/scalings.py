@@ -303,7 +303,8 @@ class Centres:
             Z = U @ U.conj().T - W @ W.conj().T
             V[self.unknowns.places[i]] = (Z.real + Z.imag).ravel()
         gradient, hessian = self.unknowns.barrier_slopes(at.own)
-        return gradient - _traces(V, n) + self.unknowns.identity, hessian + V @ V.T
+        traces = V[:, :: n + 1].sum(axis=1)
+        return gradient - traces + self.unknowns.identity, hessian + V @ V.T
 
 
 def _gain_bound(M: Array) -> float:
@@ -318,11 +319,6 @@ def _images(U: Array) -> Array:
     columns = U.swapaxes(1, 2)
     outer = columns[:, :, None, :, None] * columns.conj()[:, None, :, None, :]
     return (outer.real - outer.imag.swapaxes(3, 4)).reshape(k, r * r, m * m)
-
-
-def _traces(V: Array, m: int) -> Array:
-    """Return the traces of hermitian matrices (m x m) whose coordinates are rows."""
-    return np.asarray(V[:, :: m + 1].sum(axis=1))
 
 
 def _times(X: Array, P: Array) -> Array:

@@ -44,18 +44,11 @@ _BEYOND = 2.0
 class Sweep:
     """What a sweep proved.
 
-    Attributes
-    ----------
-    level : float
-        That holds at all frequencies if `proved`.
-    omega : float
-        The frequency (rad/s) of the highest bound that was met, and of the failure where nothing is proved.
-    worst : UpperBound or None
-        The bound there.
-    intervals : list of (low, high)
-        Frequencies (rad/s) covered by one scaling each.
-    known : list of (omega, UpperBound)
-        Scalings at frequencies (rad/s), with which searches nearby begin.
+    - `level`: that holds at all frequencies if `proved`;
+    - `omega`: the frequency (rad/s) of the highest bound that was met, and of the failure where nothing is proved;
+    - `worst`: the bound there;
+    - `intervals`: frequencies (rad/s) covered by one scaling each;
+    - `known`: scalings at frequencies (rad/s), with which searches nearby begin.
     """
 
     level: float
@@ -98,24 +91,14 @@ def sweep(
 ) -> Sweep:
     """Prove a level at all frequencies, or find the lowest that can be proved.
 
-    Parameters
-    ----------
-    system : Matrices
-        With the channels of the uncertainty alone; stable.
-    level : float
-        To prove; or to begin with.
-    raised : bool
-        Raise the level where it cannot be proved, or not within the frequencies allowed, until it can.
-    tolerance : float
-        By how much the level is raised above the bound at a frequency, relative.
-    progress : bool
-        Show a progress bar on a terminal when it takes longer than a second.
-    start : callable, optional
-        Function of a response that returns the scaling with which the search at a frequency begins, or None.
-    known : list of (omega, UpperBound), optional
-        Scalings of a similar system. The frequency of the last one is looked at first.
-    band : (float, float), rad/s
-        Where the level is to hold; others count as covered.
+    - `system`: with the channels of the uncertainty alone; stable;
+    - `level`: to prove; or to begin with;
+    - `raised`: raise the level where it cannot be proved, or not within the frequencies allowed, until it can;
+    - `tolerance`: by how much the level is raised above the bound at a frequency, relative;
+    - `progress`: show a progress bar on a terminal when it takes longer than a second;
+    - `start`: function of a response that returns the scaling with which the search at a frequency begins, or None;
+    - `known`: scalings of a similar system. The frequency of the last one is looked at first;
+    - `band` (rad/s): where the level is to hold; others count as covered.
     """
     known = known or []
     others = [(0.0, band[0])] if band[0] else []
@@ -196,7 +179,6 @@ def _frequencies(system: Matrices, result: Sweep, first: Sequence[float], pace: 
 
 
 def _within(low: float, high: float) -> float:
-    """Return a frequency within a gap."""
     if np.isinf(high):
         return 2 * low if low else 1.0
     return float(np.sqrt(low * high)) if low else high / 2

@@ -33,20 +33,12 @@ from titop.solvers.signals.exported import Signal
 class UncertainLoop:
     """A loop of a linear model and an uncertainty.
 
-    Attributes
-    ----------
-    system : Matrices
-        In continuous time, its unit ``1 / rate``; a sampled one by the bilinear map, which keeps stability and gains.
-    structure, given : Structure
-        Of the system, and of the model given: these differ where ranges were centred.
-    inputs, outputs : tuple of Signal
-        All channels.
-    period : float
-        Sample time (s), zero in continuous time.
-    rate : float
-        Unit (rad/s) of the system's poles and frequencies.
-    scales : array (n,)
-        Units of the system's states, in those of the model.
+    - `system`: in continuous time, its unit ``1 / rate``; a sampled one by the bilinear map, which keeps stability and gains;
+    - `structure`, `given`: of the system, and of the model given: these differ where ranges were centred;
+    - `inputs`, `outputs`: all channels;
+    - `period`: sample time (s), zero in continuous time;
+    - `rate`: unit (rad/s) of the system's poles and frequencies;
+    - `scales` (n): units of the system's states, in those of the model.
     """
 
     system: Matrices

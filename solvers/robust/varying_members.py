@@ -31,15 +31,10 @@ _ILL_POSED = 1e9
 class Members(NamedTuple):
     """Frozen members of a family at k points of p parameters.
 
-    Attributes
-    ----------
-    s : array (k, p)
-        The parameters normalised to [-1, 1] (no unit): δ of a linear fractional model, which of an angle is a tangent; the
-        distance from the middle of the points, in half their range, of a family of samples.
-    slopes : array (k, p)
-        Derivatives of `s` to the parameters, in their inverse units.
-    A : array (k, n, n)
-        Not a number where a member has no response. Its unit is the family's.
+    - `s` (k, p): the parameters normalised to [-1, 1] (no unit): δ of a linear fractional model, which of an angle is a
+      tangent; the distance from the middle of the points, in half their range, of a family of samples;
+    - `slopes` (k, p): derivatives of `s` to the parameters, in their inverse units;
+    - `A` (k, n, n): not a number where a member has no response. Its unit is the family's.
     """
 
     s: Array
@@ -278,18 +273,11 @@ def suspects(system: Matrices, P: Array, slope: Polynomial, rate: float, decay: 
     [-1, 1] is an eigenvalue, there are no suspects: F holds everywhere. Otherwise they are these values, those between them,
     and the ends. All members need a response: see `poles`.
 
-    Parameters
-    ----------
-    system : Matrices
-        The channels of one real block.
-    P : array (terms, n, n)
-        Coefficients of the powers of δ (no unit).
-    slope : Polynomial
-        See `slope_of`.
-    rate : float
-        Highest rate of the parameter, in its unit per second.
-    decay : float
-        In 1/s.
+    - `system`: the channels of one real block;
+    - `P` (terms, n, n): coefficients of the powers of δ (no unit);
+    - `slope`: see `slope_of`;
+    - `rate`: highest rate of the parameter, in its unit per second;
+    - `decay`: in 1/s.
     """
     found = np.concatenate([_singular(system, P, sign * rate * slope, decay) for sign in ((1, -1) if rate else (1,))])
     near = found[(np.abs(found.imag) <= NEAR_AXIS * (1 + np.abs(found))) & (np.abs(found.real) <= 1 + NEAR_AXIS)].real

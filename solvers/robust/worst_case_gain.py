@@ -286,19 +286,11 @@ def bound_performance(
 ) -> PerformanceBound:
     """Return a bound that no member exceeds: one over the size of blocks around the performance channels that all tolerate.
 
-    Parameters
-    ----------
-    loop : UncertainLoop
-    system : Matrices
-        Its channels, then those of the performance.
-    performance : sequence of DeltaBlock
-        Blocks around these: a full one for a gain.
-    found : GainSearch
-        After its run: members, worse ones found on the way are recorded. Nothing is bounded where one is unstable.
-    options : (gap, cells, tolerance)
-        As of `worst_case_gain`.
-    least : float
-        What is bounded where no member has as much.
+    - `system`: its channels, then those of the performance;
+    - `performance`: blocks around these: a full one for a gain;
+    - `found`: after its run: members, worse ones found on the way are recorded. Nothing is bounded where one is unstable;
+    - `options`: gap, cells and tolerance as of `worst_case_gain`;
+    - `least`: what is bounded where no member has as much.
     """
     (z, gap, cells, tolerance), stopped, left = (loop.structure.shape[1], *options), False, 0.0
     unit, nothing = max(found.best.value, least), np.zeros((0, 2))

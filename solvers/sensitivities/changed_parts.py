@@ -221,7 +221,6 @@ def stop_efforts(limits: CoordinateLimits, state: SensitivityState) -> Array:
 
 
 def _interaction_efforts(interaction: Interaction, state: SensitivityState) -> Array:
-    """Return the efforts (nv) of an interaction."""
     loop = next(each for each in state.model.mechanism.interactions if each.closure.name == interaction.name)
     u = acting_inputs(state.pushes).get(interaction.name)
     return interaction_efforts(state.model.mechanism, replace(loop, closure=interaction), state.q, state.v, u)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.inertial_numbers import NAMES, inertial_derivatives
 from titop.blocks.bodies.rigid_body import INERTIAL_NAMES
 from titop.graph.network.assembly import Assembly
-from titop.solvers.arguments.reading import as_arrays
+from titop.solvers.arguments.reading import all_finite, as_arrays
 from titop.solvers.arguments.rowwise import read_states
 from titop.solvers.mechanism.kernel_calls import DONE
 
@@ -58,12 +57,14 @@ class InertialParameters:
 
 def regressor_of(mechanism: Any, bodies: tuple[str, ...], q: Any, v: Any, a: Any) -> Array:
     """Return the columns (nv, 10 per body) of the regressor for some bodies; stacked for stacked states."""
-    if type(q) is type(v) is type(a) is np.ndarray and q.ndim == 1:
-        rows = np.empty((len(NAMES) * len(bodies), mechanism.nv))
+    if type(q) is type(v) is type(a) is np.ndarray and q.ndim:
+        rows = np.empty((*q.shape[:-1], len(NAMES) * len(bodies), mechanism.nv))
         try:
-            done = mechanism.engine.calls.regressors[bodies].call(q, v, a, rows) == DONE
-            if done and isfinite(q.dot(q) + v.dot(v) + a.dot(a)):  # kernels ignore coordinates that move no rigid body
-                return rows.T
+            calls = mechanism.engine.calls
+            kernel = calls.regressors[bodies]
+            status = kernel.call(q, v, a, rows) if q.ndim == 1 else kernel.at_stack(q, v, a, rows, threads=calls.threads)
+            if status == DONE and all(map(all_finite, (q, v, a))):  # kernels ignore coordinates that move no rigid body
+                return rows.swapaxes(-1, -2)
         except TypeError:
             pass
         mechanism.engine.raise_pending()

@@ -119,7 +119,8 @@ def at_states(
             raise ModelError(Finding("wrong-shape", name, f"shape {array.shape}", "one row or stack for each state", advice))
     loads = loads or {}
     names = tuple(loads)
-    wrenches = {port: _load_array(f"wrenches[{port!r}]", value) for port, value in _mapping(loads.get("wrenches")).items()}
+    given = read_mapping("wrenches", {} if loads.get("wrenches") is None else loads["wrenches"])
+    wrenches = {port: _load_array(f"wrenches[{port!r}]", value) for port, value in given.items()}
     u = _load_array("u", loads.get("u"))
     by_name = {f"wrenches[{port!r}]": value for port, value in wrenches.items()} | {"u": u}
     stacks = arrays | {name: value for name, value in by_name.items() if _is_by_state(value)}
@@ -137,10 +138,6 @@ def at_states(
     closed = mechanism.regular_configuration if mechanism.is_constrained else None
     start = mechanism.neutral() if closed is None else closed
     return stacked([function(start, *(np.zeros(array.shape[1:]) for array in [*arrays.values()][1:]))], slice(0, 0))
-
-
-def _mapping(wrenches: Any) -> Mapping[str, Any]:
-    return {} if wrenches is None else read_mapping("wrenches", wrenches)
 
 
 def _load_array(where: str, value: Any) -> Any:

@@ -10,7 +10,8 @@ import numpy as np
 
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.contract.block import Block
-from titop.blocks.devices.signal_path import NOISES, Device
+from titop.blocks.devices.device import Device
+from titop.blocks.devices.path_noises import NOISES
 from titop.solvers.constraints.interaction_loads import contacts_of
 from titop.solvers.signals.lines_and_sections import is_on_rod, lines_of
 from titop.solvers.signals.quantities import Kind, NamedModel, Quantity, reading_of

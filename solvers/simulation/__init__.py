@@ -11,8 +11,8 @@ A model with its loads (`driven_model`, `acting`, and `path_signals` of devices)
 - `stepping`: integrates step by step, from one controller sample or kink of the loads to the next; a `monitor` watches
   progress;
 - `events`: zeros of users' functions; `gaps`, `switching`: switches that depend on position, where steps end;
-- `members`: many simulations that differ in what is stacked, those `together` in compiled code that may be; `ensemble`: their
-  result; `run`: of a Monte Carlo study;
+- `ensemble_members`: many simulations that differ in what is stacked, those `together` in compiled code that may be;
+  `ensemble`: their result; `run`: of a Monte Carlo study;
 - `steppers`: base of the integrators, which keep loops closed (`closed_states`): `explicit_steps`, `exponential_steps` and
   `scipy_steps` integrate dy/dt, `alpha_solver` (with `alpha_step`) follows the scheme of `generalized_alpha`;
   `implicit_equations`: the equations of the implicit ones, and their Jacobians.

@@ -1,4 +1,4 @@
-"""Warnings about a motion: limits that it exceeds, deep contacts and what interactions say of its start, too brief impacts."""
+"""Warnings about a motion: limits that it exceeds, deep contacts at its start, too brief impacts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.own_coordinates import effort_unit, rate_unit
-from titop.blocks.interactions.interaction import Interaction, motion_derivatives
+from titop.blocks.interactions.interaction import motion_derivatives
 from titop.blocks.joints.friction_and_limits import Limits
 from titop.blocks.joints.joint import Joint
 from titop.graph.network.connections import Joined
@@ -75,13 +75,6 @@ def deep_starts(model: Model, q: Array, v: Array) -> Iterator[Finding]:
             depth = f"{loop.closure.point_names[k]} {-gaps[k]:.3g} m deep at the start"
             expected = f"less than its radius, {radii[k]:.3g} m" if radii[k] > 0 else f"less than {deep:.2g} m"
             yield Finding("deep-contact", name, depth, expected, "move it out, or it is thrown out")
-
-
-def doubtful_starts(model: Model, q: Array, v: Array) -> Iterator[Finding]:
-    """Yield what interactions say of their motion at the start: wheels above their limits, air outside its range."""
-    for loop in model.mechanism.interactions:
-        if type(loop.closure).doubts is not Interaction.doubts:
-            yield from loop.closure.doubts(target_motion(model.mechanism, loop, q, v))
 
 
 def brief_impacts(model: Model, impacts: Iterable[tuple[str, int, Array, Array]], step: float) -> Iterator[Finding]:

@@ -83,12 +83,10 @@ class Gaps:
         if not self._parts:
             return self._compiled_gaps(q, v)
         ahead = [self._model.mechanism.integrate_unchecked(*state) for state in zip(q, step * v, strict=True)]
-        now, then = (np.array([self._python_gaps(*state) for state in zip(at, v, strict=True)]) for at in (q, ahead))
+        parts = self._parts
+        now, then = (np.array([np.concatenate([f(*x) for f in parts]) for x in zip(at, v, strict=True)]) for at in (q, ahead))
         known = self._compiled_gaps(q, v) if len(self.guards) else (np.zeros((len(q), 0)),) * 2
         return np.hstack([known[0], now]), np.hstack([known[1], (then - now) / step])
-
-    def _python_gaps(self, q: Array, v: Array) -> Array:
-        return np.concatenate([part(q, v) for part in self._parts])
 
     def _compiled_gaps(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Return the gaps evaluated in compiled code (m, k) at stacked states, and their time derivatives."""

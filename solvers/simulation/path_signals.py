@@ -20,8 +20,9 @@ from titop.blocks.basics.errors import Finding, ModelError, refuse, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.devices.actuators import Actuator
+from titop.blocks.devices.device import Device
 from titop.blocks.devices.sensors import Sensor
-from titop.blocks.devices.signal_path import PER_CHANNEL, Device
+from titop.blocks.devices.signal_path import PER_CHANNEL
 from titop.solvers.control.control_history import margin_of
 from titop.solvers.control.control_loop import ConnectedController, ControlledModel, check_memory, refuse_memory
 from titop.solvers.control.loop_signals import Measurements
@@ -259,7 +260,7 @@ class PathSignals:
 
     def sense(self, plant: ControlledModel, t: float, y: Array) -> None:
         """Sample sensors that are due, and pass on what their delays have held."""
-        self._show_latest(t)
+        self._latest, self._is_latest = t, True
         for chain, own in self.sensors.values():
             if chain.is_due(t):
                 q, v = plant.split(t, y)
@@ -285,9 +286,6 @@ class PathSignals:
         self._is_latest = t >= self._latest
         for chain in self._chains:
             chain.seek(t)
-
-    def _show_latest(self, t: float) -> None:
-        self._latest, self._is_latest = t, True
 
     def memory(self) -> dict[str, dict[str, Array]]:
         """Return what the paths need to go on later, by the devices' names."""

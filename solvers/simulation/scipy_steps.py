@@ -151,12 +151,9 @@ class NewtonFactors:
         for (q, _), (inverse, _) in zip(self._others, factors.others, strict=True):
             x[q] = inverse @ b[q]
         solve: Any = zgetrs if np.iscomplexobj(factors.lu) else dgetrs
-        rates = x[nq:] = solve(factors.lu, factors.pivots, b[nq:] - self._below(factors, x[:nq]))[0]
+        below = (factors.below @ x[:nq].view(float).reshape(nq, -1)).view(x.dtype)[:, 0]  # real rows, parts of q side by side
+        rates = x[nq:] = solve(factors.lu, factors.pivots, b[nq:] - below)[0]
         x[self._q] -= factors.follows * rates[self._v]
         for (q, v), (_, follows) in zip(self._others, factors.others, strict=True):
             x[q] -= follows @ rates[v]
         return x
-
-    def _below(self, factors: Factors, x: Array) -> Array:
-        """Return the product of real rows and q, its real and imaginary parts beside each other."""
-        return (factors.below @ x.view(float).reshape(self.nq, -1)).view(x.dtype)[:, 0]

@@ -24,7 +24,7 @@ from titop.solvers.constraints.interaction_loads import refuse_pushing
 from titop.solvers.control.controllers import Loop
 from titop.solvers.control.loop_arguments import read_loop
 from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics
-from titop.solvers.equilibrium.linear_validity import spin_findings, under_ground
+from titop.solvers.equilibrium.linear_validity import doubts, spin_findings, under_ground
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.sections import overlaps
 from titop.solvers.motions.prescribed import PrescribedMotion, with_held
@@ -36,13 +36,13 @@ from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.ensemble import Ensemble
 from titop.solvers.simulation.events import Event, WatchedEvent, read_events
 from titop.solvers.simulation.explicit_steps import HeldSteps
-from titop.solvers.simulation.findings import brief_impacts, deep_starts, doubtful_starts
+from titop.solvers.simulation.findings import brief_impacts, deep_starts
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
-from titop.solvers.simulation.members import Stacks
+from titop.solvers.simulation.ensemble_members import Stacks
 from titop.solvers.simulation.monitor import HalfTurns, Monitor
 from titop.solvers.simulation.start_and_end import ReachedStates, SimulationInterrupt, Start, interrupt, leave
 from titop.solvers.simulation.steppers import Tolerances, require_projecting
-from titop.solvers.simulation.together import Member, Together, can_be_held
+from titop.solvers.simulation.together import SteppedMember, Together, can_be_held
 from titop.solvers.simulation.trajectory import Trajectory
 
 #: Integrators: explicit ones for smooth problems, then implicit ones for stiff problems.
@@ -336,7 +336,7 @@ def _begin(agenda: Agenda, given: _Given) -> tuple[DrivenModel, Array, dict[str,
     if model.is_constrained:
         q, v = (q, v) if before.is_reached else close_start(model, q, v, motion.names)
         plant.prepared.rank = closed_dynamics.rank_of_free(model.mechanism, q, motion.mask, motion.still)
-    warn([*deep_starts(model, q, v), *doubtful_starts(model, q, v)], stacklevel=4)
+    warn([*deep_starts(model, q, v), *doubts([(model, q, v)])], stacklevel=4)
     refuse(under_ground(model, q[None], part[:1]))
     watched = read_events(plant, agenda.watched(plant))
     before.recall_events(watched)
@@ -361,12 +361,12 @@ def simulate_many(arguments: Sequence[Mapping[str, Any]]) -> list[Trajectory | N
     kinks = plant.kinks(given.rtol)
     if not can_be_held(plant, given.scheme) or watched or len(kinks) or HalfTurns(plant.model).any:
         return found
-    members: dict[int, Member] = {}
+    members: dict[int, SteppedMember] = {}
     for k, each in enumerate(every):
         with suppress(ModelError):
             start = Start(each["model"], given.times, each["q0"], each["v0"], None, None)
             refuse(under_ground(each["model"], start.q[None], given.times[:1]))
-            members[k] = Member(each["model"], start.state(start.q, start.v, None), each["tau"], each["u"], each["seed"])
+            members[k] = SteppedMember(each["model"], start.state(start.q, start.v, None), each["tau"], each["u"], each["seed"])
     together = Together(plant, given.times, list(members.values()), str(given.scheme), tolerances)
     if not together.is_possible:
         return found

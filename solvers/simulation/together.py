@@ -29,7 +29,7 @@ from titop.solvers.simulation.steppers import EXPLICIT, Tolerances
 from titop.solvers.simulation.trajectory import Trajectory
 
 
-class Member(NamedTuple):
+class SteppedMember(NamedTuple):
     """What a member has of its own: its model, the state (nq + nv) at the start, `tau`, `u` and `seed` as in `simulate`."""
 
     model: Model
@@ -54,7 +54,7 @@ class Together:
     """
 
     def __init__(
-        self, plant: DrivenModel, times: Array, members: Sequence[Member], method: str, tolerances: Tolerances
+        self, plant: DrivenModel, times: Array, members: Sequence[SteppedMember], method: str, tolerances: Tolerances
     ) -> None:
         assert isinstance(plant.prepared, CompiledPreparedDynamics)
         self.plant, self.times, self.members, self.command = plant, times, members, plant.command

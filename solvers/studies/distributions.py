@@ -42,7 +42,7 @@ class _Law(NamedTuple):
 
     def numbers(self, rng: np.random.Generator) -> list[float]:
         """Return what is drawn. Raises `ModelError` if that is anything but finite numbers."""
-        where, count = f"distributions[{_key(self.names)!r}]", len(self.names)
+        where, count = f"distributions[{self.names if self.names[1:] else self.names[0]!r}]", len(self.names)
         expected = "a finite number drawn" + ("" if count == 1 else f" for all, or {count}")
         wrong = Finding("bad-distribution", where, self.draw(rng), expected, "check the distribution")
         numbers: list[float] = np.resize(read_array(wrong, lambda x: x.size in (1, count) and is_finite(x)), count).tolist()
@@ -55,13 +55,8 @@ class Distributions:
     The point has the nominal model and state; `distributions` and `ties` are as for `monte_carlo`. Raises `ModelError` for
     unknown names, names given twice, and what is no distribution; all that is wrong is told at once.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Of all that is drawn, in the order of the mapping, and tied.
-    places : dict of name to Place
-    laws : list
-        In the order in which they are drawn, which is that of the names.
+    - `names`: of all that is drawn, in the order of the mapping, and tied;
+    - `laws`: in the order in which they are drawn, which is that of the names.
     """
 
     def __init__(self, point: OperatingPoint, distributions: Mapping[Any, Any], ties: Mapping[str, Any] | None) -> None:
@@ -192,7 +187,3 @@ def initial_state(
         q = model.assemble(q, fixed=fixed["q"])
         v = model.assemble_velocity(q, v, fixed=fixed["v"])
     return OperatingPoint(model, q, v, point.tau, point.u, point.wrenches, x=x, a=point.a)
-
-
-def _key(names: tuple[str, ...]) -> Any:
-    return names[0] if len(names) == 1 else names

@@ -119,7 +119,8 @@ def monte_carlo(
         raise ModelError(Finding("wrong-type", "model", model, "a resolved model", "pass system.resolve()"))
     if not callable(run):
         raise ModelError(Finding("wrong-type", "run", run, "a function of a model", "write f(model) -> {name: number}"))
-    numbers, workers, seed = _read_which(n, which), read_workers(workers), _read_seed(seed)
+    numbers, workers = _read_which(n, which), read_workers(workers)
+    seed = read_count(Finding("bad-seed", "seed", seed, "a whole number, zero or more", "0 will do"), 0)
     drawing = Distributions(_read_point(model, point), distributions, ties)
     study = _Study(drawing, run, point is not None or drawing.has_states, seed, workers, progress)
     drawn = [drawing.sample(np.random.default_rng(study.seeds(k)[0])) for k in numbers]
@@ -281,7 +282,6 @@ def _told(function: Callable[[], Any]) -> Any:
 
 
 def _read_which(n: Any, which: Any) -> list[int]:
-    """Return the numbers of the samples."""
     if which is None or n is not None:
         n = read_count(Finding("bad-count", "n", n, "a whole number, one or more", "check the value"), 1)
         advice = "make several studies of other seeds, or parts of one: which=range(...)"
@@ -296,10 +296,6 @@ def _read_which(n: Any, which: Any) -> list[int]:
     if n is not None and max(numbers) >= n:
         raise ModelError(Finding("bad-which", "which", max(numbers), f"numbers below n = {n}", "leave n out"))
     return [int(k) for k in numbers]
-
-
-def _read_seed(seed: Any) -> int:
-    return read_count(Finding("bad-seed", "seed", seed, "a whole number, zero or more", "0 will do"), 0)
 
 
 def _read_point(model: Model, point: Any) -> OperatingPoint:

@@ -41,27 +41,14 @@ class Checkpoint:
 
     It is written every five seconds, less often where that takes longer than a twentieth of the time, and at the end.
 
-    Parameters
-    ----------
-    path : str or path
-        A file that exists has to be of the same sweep.
-    sweep : str
-        The function that sweeps.
-    about : mapping of name to anything
-        What makes the sweep this one: its arguments.
-    kinds : sequence of type
-        Classes of which answers are made, besides numbers, texts, arrays and their collections.
+    - `path`: a file that exists has to be of the same sweep;
+    - `sweep`: the function that sweeps;
+    - `about`: what makes the sweep this one: its arguments;
+    - `kinds`: classes of which answers are made, besides numbers, texts, arrays and their collections.
 
-    Raises
-    ------
-    ModelError
-        If the file is of another sweep (the message says in what it differs), damaged or another program's; nothing in it is
-        executed.
-    OSError
-        If it cannot be written.
+    Raises `ModelError` if the file is of another sweep (the message says in what it differs), damaged or another program's;
+    nothing in it is executed. Raises `OSError` if it cannot be written.
 
-    Notes
-    -----
     `key` in the methods: the name of a task; `message` an answer as bytes.
     """
 

@@ -15,11 +15,7 @@ from titop.blocks.basics.tolerances import EPS
 class Interpolated:
     """Samples, linear between their times and constant outside, as ``np.interp`` has it for each column.
 
-    Parameters
-    ----------
-    times : (n,) array, s
-        Increasing.
-    samples : (n, ...) array
+    `times` (n, s): increasing; `samples` (n, ...).
     """
 
     def __init__(self, times: Array, samples: Array) -> None:

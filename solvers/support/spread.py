@@ -66,21 +66,14 @@ def read_workers(workers: Any) -> int | Executor:
 class Spread:
     """Answers the tasks of a sweep; to be used in a ``with`` statement, which ends the processes and writes the file.
 
-    Parameters
-    ----------
-    make, arguments
-        ``make(*arguments)`` returns the function that answers a task, in each process.
-    workers : int or Executor
-        One process is this one.
-    died : callable ``f(task, how)``
-        What a task comes to whose processes died, after some tries: its result, or an error; `how` says what became of them.
-    method : {"fork", "spawn", "forkserver"}, optional
-        How processes start. Forked ones, the default where there are any, take functions of any kind.
-    checkpoint : Checkpoint, optional
-        Keeps the answers.
+    - `make`, `arguments`: ``make(*arguments)`` returns the function that answers a task, in each process;
+    - `workers`: one process is this one;
+    - `died`: ``f(task, how)``, what a task comes to whose processes died, after some tries: its result, or an error; `how` says
+      what became of them;
+    - `method`: how processes start, ``"fork"``, ``"spawn"`` or ``"forkserver"``. Forked ones, the default where there are any,
+      take functions of any kind;
+    - `checkpoint`: keeps the answers.
 
-    Notes
-    -----
     `key` in the methods is a task's own, the same in every run of the sweep.
     """
 

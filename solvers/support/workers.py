@@ -24,6 +24,7 @@ from multiprocessing import connection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.solvers.support.threads import alone
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -233,7 +234,7 @@ class _Worker:
 def _serve(line: Any, make: Make, arguments: tuple[Any, ...]) -> None:
     """Answer tasks until there are no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one, and ends it
-    with one_thread():
+    with one_thread(), alone():
         function = make(*arguments)
         line.send_bytes(_READY)
         while True:
@@ -339,7 +340,7 @@ _made: dict[str, Callable[[Any], Any]] = {}
 
 def _answer_far(token: str, made: bytes, tasks: bytes, again: int) -> list[bytes]:
     """Answer tasks in a process of an executor."""
-    with one_thread():
+    with one_thread(), alone():
         if token not in _made:
             make, arguments = pickle.loads(made)
             while len(_made) > 1:

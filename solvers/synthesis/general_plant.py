@@ -46,13 +46,8 @@ class Units(NamedTuple):
 class GeneralPlant:
     """A plant ``(w, u) -> (z, y)``.
 
-    Attributes
-    ----------
-    system : Matrices
-        In the user's units and time.
-    period : float
-        Sample time (s), zero in continuous time.
-    states, disturbances, controls, errors, measurements : list of Signal
+    - `system`: in the user's units and time;
+    - `period`: sample time (s), zero in continuous time.
     """
 
     system: Matrices

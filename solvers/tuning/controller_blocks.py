@@ -33,10 +33,7 @@ class Coordinates:
     other than a hyperbolic tangent, a sine is nowhere flat for long, so that no search is stuck at a bound. Those above a bound
     are that plus an exponential, so that positive numbers are sought by their logarithms; others are multiples of a unit.
 
-    Parameters
-    ----------
-    parameters : sequence of Parameter
-    units : array (n)
+    `units` (n) are those of the parameters.
     """
 
     def __init__(self, parameters: Sequence[Parameter], units: Array) -> None:
@@ -97,21 +94,10 @@ class Coordinates:
 class ControllerBlocks:
     """Blocks of a controller.
 
-    Parameters
-    ----------
-    controller : Tunable, control.StateSpace, or a sequence of these
-    inputs, outputs : sequence of Signal
-        Of the plant.
-    sign : {-1, 1}
-        Of the feedback: with -1 blocks take ``reference - y``, or y itself where some take references.
-
-    Attributes
-    ----------
-    wires : BlockWires
-    taken, driven : list of str
-        Names of the plant's outputs and inputs that blocks take and drive.
-    references : list of Signal
-        Outputs of the plant whose references blocks take.
+    - `inputs`, `outputs`: of the plant;
+    - `sign`: of the feedback: with -1 blocks take ``reference - y``, or y itself where some take references;
+    - `taken`, `driven`: names of the plant's outputs and inputs that blocks take and drive;
+    - `references`: outputs of the plant whose references blocks take.
     """
 
     def __init__(self, controller: Any, inputs: Sequence[Signal], outputs: Sequence[Signal], sign: int) -> None:

@@ -98,20 +98,11 @@ class Time(NamedTuple):
 class PeakTerm(GoalTerm):
     """The highest gain between channels: ``weight / bound σ(left (G + offset) right)``.
 
-    Attributes
-    ----------
-    rows, columns : array of int
-    weight : Weight or None
-        None of one that is a number: the bound is less by that.
-    inverse : bool
-        Whether one over the weight is meant.
-    bound : float
-    band : (float, float), rad/s
-    time : Time
-    offset : float
-        Added to the diagonal.
-    scalings : int
-        Places that are changed independently: all but the first have a scaling of their own, which is sought along.
+    - `band` (rad/s);
+    - `weight`: none of one that is a number: the bound is less by that;
+    - `inverse`: whether one over the weight is meant;
+    - `offset`: added to the diagonal;
+    - `scalings`: places that are changed independently: all but the first have a scaling of their own, which is sought along.
     """
 
     rows: Array
@@ -315,14 +306,7 @@ class PoleTerm(GoalTerm):
 
 
 class GoalChannels:
-    """Rows and columns of an augmented plant by names of signals.
-
-    Parameters
-    ----------
-    inputs, outputs : sequence of Signal
-        Of the plant.
-    blocks : ControllerBlocks
-    """
+    """Rows and columns of an augmented plant by names of signals: `inputs` and `outputs` of the plant."""
 
     def __init__(self, inputs: Sequence[Signal], outputs: Sequence[Signal], blocks: ControllerBlocks) -> None:
         m, p = len(inputs), len(outputs)

@@ -90,14 +90,8 @@ def optimality(pieces: Sequence[Piece], near: float = NEGLIGIBLE) -> float:
 def minimise_maximum(objective: Objective, start: Found, steps: int = 150, gain: float = CLOSE * NEGLIGIBLE) -> Found:
     """Return a point with a lower maximum, by steps over all pieces near it.
 
-    Parameters
-    ----------
-    objective : Objective
-    start : Found
-    steps : int
-        At most.
-    gain : float
-        Steps that gain less, in parts of the maximum, several times in a row end the search.
+    - `steps`: at most;
+    - `gain`: steps that gain less, in parts of the maximum, several times in a row end the search.
     """
     found, curvature, slow = start, _Curvature(start), 0
     for k in range(steps):
@@ -222,18 +216,10 @@ def descend(
 ) -> Found:
     """Return a point with a lower maximum, by quasi-Newton steps on the highest piece.
 
-    Parameters
-    ----------
-    objective : Objective
-    start : Found
-    steps : int
-        At most.
-    gain, patience : float, int
-        So many steps in a row that gain less than this part of the maximum end the search.
-    until : float
-        A maximum below this ends it.
-    measured : int
-        After so many steps each the curvature is measured: of a function without kinks.
+    - `steps`: at most;
+    - `gain`, `patience`: so many steps in a row that gain less than this part of the maximum end the search;
+    - `until`: a maximum below this ends it;
+    - `measured`: after so many steps each the curvature is measured: of a function without kinks.
     """
     found, curvature, slow = start, _Curvature(start), 0
     for k in range(steps):

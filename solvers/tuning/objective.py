@@ -34,13 +34,7 @@ _BOX = 1 / LOOSE_RANK
 class Member:
     """A plant of a family, its uncertainty closed; its name, and the values of scheduling parameters.
 
-    Attributes
-    ----------
-    plant : Plant
-    name : str
-    rho : mapping of parameter name to float
-    delta : array (n) or None
-        Of a member of an uncertain family: normalised values.
+    - `delta` (n): of a member of an uncertain family: normalised values.
     """
 
     plant: Plant
@@ -67,21 +61,8 @@ class Requirement(NamedTuple):
 class Objective:
     """The maximum of all goals of all members over what is tuned and scaled.
 
-    Parameters
-    ----------
-    blocks : ControllerBlocks
-    goals : sequence of Goal
-    requirements : sequence of Requirement
-    coordinates : Coordinates
-    rate : float, rad/s
-        Of the plant.
-
-    Attributes
-    ----------
-    members : list of Member
-    soft : float
-        What soft goals may reach beside hard ones, which may reach one.
-    evaluations : int
+    - `rate` (rad/s): of the plant;
+    - `soft`: what soft goals may reach beside hard ones, which may reach one.
     """
 
     def __init__(

@@ -30,17 +30,10 @@ _SIGNED = 8
 class PlantFamily(NamedTuple):
     """Plants as they were read.
 
-    Attributes
-    ----------
-    members : list of Member
-        Those known beforehand.
-    states, inputs, outputs : list of Signal
-    period : float, s
-        Zero in continuous time.
-    uncertain : Plant or None
-        With the channels of its uncertainty.
-    blocks : tuple of DeltaBlock
-        The uncertainty.
+    - `members`: those known beforehand;
+    - `period` (s): zero in continuous time;
+    - `uncertain`: with the channels of its uncertainty;
+    - `blocks`: the uncertainty.
     """
 
     members: list[Member]

@@ -85,13 +85,8 @@ class _Interpolated(NamedTuple):
 class MuTerm(GoalTerm):
     """The highest bound of mu over frequency, of channels of a loop.
 
-    Attributes
-    ----------
-    centres : Centres
-    rows, columns : array of int
-        Of z and of w.
-    known : list of (float, UpperBound)
-        Scalings at frequencies (rad/s), with which searches begin.
+    - `rows`, `columns`: of z and of w;
+    - `known`: scalings at frequencies (rad/s), with which searches begin.
     """
 
     centres: Centres

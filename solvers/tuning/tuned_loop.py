@@ -27,17 +27,11 @@ from titop.solvers.linear.peaks import Modal
 class BlockWires(NamedTuple):
     """How blocks are connected, as matrices of zeros, ones and signs.
 
-    Attributes
-    ----------
-    states : int
-        Of all blocks.
-    measured : array (e, outputs)
-        What blocks take from outputs of the plant, with the sign of the feedback.
-    inner : array (e, f)
-        What they take from each other.
-    references : array (e, references)
-    driven : array (inputs, f)
-        What they give to inputs of the plant.
+    - `references` (e, references);
+    - `states`: of all blocks;
+    - `measured` (e, outputs): what blocks take from outputs of the plant, with the sign of the feedback;
+    - `inner` (e, f): what they take from each other;
+    - `driven` (inputs, f): what they give to inputs of the plant.
     """
 
     states: int
@@ -51,15 +45,10 @@ class BlockWires(NamedTuple):
 class Plant:
     """A plant with a hold and delays before it: ``(w, d, u) -> (z, y, u_late)``.
 
-    Attributes
-    ----------
-    system : Matrices
-        Its inputs are w of an uncertainty, disturbances d at all inputs, and what the controller gives to each; its outputs z,
-        y and what arrives of the last.
-    channels : (int, int)
-        Sizes of w and z.
-    inputs, outputs : int
-        Numbers of d, and of y.
+    - `system`: its inputs are w of an uncertainty, disturbances d at all inputs, and what the controller gives to each; its
+      outputs z, y and what arrives of the last;
+    - `channels`: sizes of w and z;
+    - `inputs`, `outputs`: numbers of d, and of y.
     """
 
     system: Matrices
@@ -113,19 +102,9 @@ def _delays(count: int, period: float) -> Matrices:
 def augment(plant: Plant, wires: BlockWires, opened: Sequence[int] = ()) -> Matrices:
     """Return the augmented plant.
 
-    Parameters
-    ----------
-    plant : Plant
-    wires : BlockWires
-    opened : sequence of int
-        Inputs of the plant that the controller does not reach: loops opened there.
-
-    Returns
-    -------
-    Matrices
-        Its inputs: w, disturbances at all inputs of the plant, noise on all its outputs as they are measured, references; then
-        S's outputs. Its outputs: z, the plant's, those measured, what the controller gives to each input of the plant, all that
-        each has; then S's inputs.
+    Its inputs: w, disturbances at all inputs of the plant, noise on all its outputs as they are measured, references; then S's
+    outputs. Its outputs: z, the plant's, those measured, what the controller gives to each input of the plant, all that each
+    has; then S's inputs. `opened`: inputs of the plant that the controller does not reach, loops opened there.
     """
     (A, B, C, D), (w, z), m, p = plant.system, plant.channels, plant.inputs, plant.outputs
     driven = wires.driven.copy()
@@ -161,14 +140,7 @@ def augment(plant: Plant, wires: BlockWires, opened: Sequence[int] = ()) -> Matr
 
 
 class AugmentedPlant:
-    """An augmented plant in parts: external channels, and those of S.
-
-    Parameters
-    ----------
-    system : Matrices
-    sizes : (int, int)
-        Rows and columns of S.
-    """
+    """An augmented plant in parts: external channels, and those of S, whose rows and columns have `sizes`."""
 
     def __init__(self, system: Matrices, sizes: tuple[int, int]) -> None:
         outputs, inputs = sizes
@@ -205,15 +177,9 @@ class AugmentedPlant:
 class ClosedLoop:
     """A loop around a gain S.
 
-    Attributes
-    ----------
-    plant : AugmentedPlant
-    system : Matrices
-        Of the external channels.
-    K : array
-        ``(1 - S D22)⁻¹ S``, from what blocks take without each other's answers at once.
-    after, before : array
-        ``(1 - S D22)⁻¹`` and ``(1 - D22 S)⁻¹``: ``dK = after dS before``.
+    - `system`: of the external channels;
+    - `K`: ``(1 - S D22)⁻¹ S``, from what blocks take without each other's answers at once;
+    - `after`, `before`: ``(1 - S D22)⁻¹`` and ``(1 - D22 S)⁻¹``: ``dK = after dS before``.
     """
 
     plant: AugmentedPlant
@@ -224,7 +190,6 @@ class ClosedLoop:
 
     @cached_property
     def _vectors(self) -> tuple[Array, Array]:
-        """Poles, and their right vectors."""
         return np.linalg.eig(self.system.A)  # type: ignore[return-value]
 
     @property

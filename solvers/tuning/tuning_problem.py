@@ -19,15 +19,7 @@ from titop.solvers.tuning.tuned_loop import AugmentedPlant, augment
 
 
 class TuningProblem(NamedTuple):
-    """What a process needs for searches.
-
-    Attributes
-    ----------
-    controller : tuple of Tunable or control.StateSpace
-    goals : tuple of Goal
-    family : PlantFamily
-    sign : {-1, 1}
-    """
+    """What a process needs for searches; the `sign` of the feedback is 1 or -1."""
 
     controller: tuple[Any, ...]
     goals: tuple[Goal, ...]

@@ -27,18 +27,9 @@ _LIKELY = 0.8
 class MemberSearch:
     """Searches a box of parameters for the worst member of each goal: corners, random members, and climbs along parameters.
 
-    Parameters
-    ----------
-    family : Plant
-        With the channels of its uncertainty.
-    structure : Structure
-        Of the uncertainty; blocks other than real ones are zero.
-    seed : int
-
-    Attributes
-    ----------
-    worst : list of array (n)
-        Normalised parameters of the worst member that is known of each goal.
+    - `family`: with the channels of its uncertainty;
+    - `structure`: of the uncertainty; blocks other than real ones are zero;
+    - `worst` (n): normalised parameters of the worst member that is known of each goal.
     """
 
     def __init__(self, family: Plant, structure: Structure, seed: int) -> None:

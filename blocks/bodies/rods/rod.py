@@ -191,7 +191,6 @@ class Rod(RodSections):
         return self._points + self.ports.index(port)
 
     def _port_pose(self, port: str, rotation: Array, position: Array) -> tuple[Array, Array]:
-        """Return the pose of a port from that of its section."""
         pose = self.rod_ports[port].pose
         return rotation @ pose.rotation, position + rotation @ pose.position
 

@@ -242,11 +242,9 @@ class Chain:
         return self._along(casadi().SX(self.start.numel(), self.n), step)
 
     def _variable_columns(self, columns: Any, link: ChainLink) -> Any:
-        """Return derivatives of all variables of a link."""
         return casadi().vertcat(columns, casadi().SX.eye(self.n)[[*range(link.first, link.first + link.count)], :])
 
     def _rate_variable_columns(self, columns: Any, link: ChainLink) -> Any:
-        """Return derivatives of rates of all variables of a link."""
         return casadi().vertcat(columns, casadi().SX(link.count, self.n))
 
     @property

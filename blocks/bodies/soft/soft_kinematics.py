@@ -210,7 +210,6 @@ class Kinematics(Deformation):
 
 
 def _point_of_section(rotation: Any, position: Any, x: Any) -> Any:
-    """Return the place of a point of a section."""
     return position + rotation[:, 0] * x[0] + rotation[:, 1] * x[1]
 
 

@@ -18,6 +18,7 @@ from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.inputs import Inputs, WrenchPlace
 from titop.solvers.mechanism.kernel_calls import DONE, real_only
+from titop.solvers.support.threads import BY_PYTHON, call_in_parts, in_parts
 
 #: A copy of the tables, kernels bound to it, and functions that write wrenches on ports, and inputs, into it.
 _TablesCopy = tuple[tuple[Array, ...], dict[Any, Any], list[Any], Any]
@@ -32,19 +33,12 @@ _NO_NUMBERS, _FLOAT = np.zeros((1, 0)), np.dtype(float)
 class Bound:
     """A compiled function on the tables of a system: `call` takes a state and the arrays that results are written into.
 
-    Parameters
-    ----------
-    function : callable
-        Takes the arguments `before`, the tables, the arguments `behind`, a state and results; returns a status.
-    shares : bool
-        Whether efforts are split between actuators and constraints. The last argument before the tables then are the efforts
-        (nv) of inputs, which act in addition.
-    imposed : (nv,) bool array, optional
-        The coordinates whose motion is imposed.
-    is_kept : bool
-        Whether it is worth keeping for further calls.
-    of_stacks : callable, optional
-        Returns the function for stacked states, and what makes its tables from these.
+    - `function`: takes the arguments `before`, the tables, the arguments `behind`, a state and results; returns a status;
+    - `shares`: whether efforts are split between actuators and constraints. The last argument before the tables then are the
+      efforts (nv) of inputs, which act in addition;
+    - `imposed` (nv): the coordinates whose motion is imposed;
+    - `is_kept`: whether it is worth keeping for further calls;
+    - `of_stacks`: returns the function for stacked states, and what makes its tables from these.
     """
 
     def __init__(
@@ -78,14 +72,20 @@ class Bound:
         function, in_lanes = self._of_stacks()
         return _InLanes(function, self._parts[1], self._tables, self._parts[2], in_lanes)
 
-    def at_stack(self, *arrays: Array) -> int:
+    def at_stack(self, *arrays: Array, threads: int | None = 1) -> int:
         """Call the function at stacked states, with a row of every array for each; return the first status that is not `DONE`.
 
-        Raises `TypeError` as the function does.
+        Raises `TypeError` as the function does. `threads`: as `in_parts` has it.
         """
-        if self.stacked is not None and self.stacked.call(*arrays) == DONE:
+        of_stack = self.stacked
+        if of_stack is not None and call_in_parts(threads, of_stack.call, *arrays) == DONE:
             return DONE
-        return next((status for row in zip(*arrays, strict=True) if (status := self.call(*row)) != DONE), DONE)
+
+        def run_rows(rows: slice) -> int:
+            each = zip(*[array[rows] for array in arrays], strict=True)
+            return next((status for row in each if (status := self.call(*row)) != DONE), DONE)
+
+        return in_parts(threads, len(arrays[0]), run_rows, BY_PYTHON)
 
     def on(self, tables: tuple[Array, ...]) -> Callable[..., int]:
         """Return the function on other tables."""
@@ -95,7 +95,7 @@ class Bound:
     def beside(self, driven: Array) -> Bound:
         """Return the function for the efforts that are needed in addition to `driven` ones (nv)."""
         function, before, behind = self._parts
-        return Bound(function, (*before[:-1], driven), self._tables, behind, is_kept=False)
+        return Bound(function, (*before[:-1], driven), self._tables, behind, is_kept=False, of_stacks=self._of_stacks)
 
 
 class _InLanes(Bound):
@@ -217,6 +217,13 @@ class ActedOn:
         self.system, self._inputs, self._nq = system, inputs, system.mechanism.nq
         self._acting = Variants(lambda key: Acting(system, inputs, *key))
 
+    @cached_property
+    def threads(self) -> int | None:
+        """Number of threads for stacked states: one where laws are in Python."""
+        mechanism = self.system.mechanism
+        engine: Any = mechanism.engine
+        return mechanism.threads if mechanism.threads == 1 or engine.is_compiled else 1
+
     def run(
         self,
         bound: Bound,
@@ -282,18 +289,31 @@ class ActedOn:
         `at`: from an index of rows, or of one row, to the kernel's arguments behind its tables. `closing`: whether the tables
         have space for closures.
         """
-        rows, of_stack = range(len(stack.states[0])), bound if whole else bound.stacked
+        count, of_stack = len(stack.states[0]), bound if whole else bound.stacked
         if stack.wrenches is None and stack.u is None:
-            return bound.call(*at(slice(None))) if whole else bound.at_stack(*at(slice(None)))
+            if whole:
+                return in_parts(self.threads, count, lambda rows: bound.call(*at(rows)))
+            return bound.at_stack(*at(slice(None)), threads=self.threads)
         loads = [_loads_of(wrench) for wrench in (stack.wrenches or {}).values()]
         u = None if stack.u is None else self._read(stack.u)
         if not self._inputs.drives_ports:
             u = None
         acting = self._acting[tuple(stack.wrenches or ()), u is not None, closing]
         turning = any(axes_of(each) == 2 for each in (*loads, u))
-        if of_stack is not None and not turning and self.run(of_stack, stack.wrenches, u, at(slice(None)), closing) == DONE:
+
+        def run_together(rows: slice) -> int:
+            assert of_stack is not None
+            return self.run(of_stack, stack.wrenches, u, at(rows), closing)
+
+        if of_stack is not None and not turning and in_parts(self.threads, count, run_together) == DONE:
             return DONE
-        return acting.run_rows(bound, loads, u, (at(_row(row, whole)) for row in rows))
+
+        def run_turning(rows: slice) -> int:
+            own = [part[rows] if part.ndim == 2 else part for part in loads]
+            own_u = u[rows] if u is not None and u.ndim == 2 else u
+            return acting.run_rows(bound, own, own_u, (at(_row(row, whole)) for row in range(*rows.indices(count))))
+
+        return in_parts(self.threads, count, run_turning, BY_PYTHON)
 
     def driven(self, stack: Stack) -> Any:
         """Return the efforts of inputs on coordinates at stacked states: one row for each (n, nv), or one for all (nv)."""

@@ -50,13 +50,9 @@ def nearest_motion(system: PackedSystem, second: bool) -> Any:
 
 
 class HybridKernels:
-    """The kernels of a system's hybrid dynamics for one choice of imposed coordinates.
+    """The kernels of a system's hybrid dynamics for one choice of `imposed` coordinates (nv).
 
-    Parameters
-    ----------
-    imposed : (nv,) bool array
-    rank : int, optional
-        Number of constraints that act on the coordinates that are not imposed; in general, by default.
+    `rank`: number of constraints that act on the coordinates that are not imposed; in general, by default.
     """
 
     def __init__(self, system: PackedSystem, imposed: Array, rank: int | None = None) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pkgutil import walk_packages
+from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.solvers import kernels
@@ -16,16 +15,13 @@ from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.laws.compiled_laws import INWARD, OUTWARD
 from titop.solvers.kernels.laws.lane_by_lane import OF_BLOCKS, OF_INTERACTIONS
 from titop.solvers.native import cache, calling
-from titop.solvers.native.cache import shipping
-from titop.solvers.native.identity import wheel_obstacle, wheel_settings
+from titop.solvers.native.identity import text_obstacle
 from titop.solvers.native.kernel import Feature, Kernel, Unit
+from titop.solvers.native.pieces import CodePiece, ship, shipped, with_needs
 from titop.solvers.support.spread import spread
 
 #: Whose kernels take longest: they make a group of their own.
 _LONGEST = "derivative_entries"
-
-#: The code of a process that runs with its own settings.
-_COMPILING = (sys.executable, "-m", "titop.solvers.cli", "compile")
 
 
 def units() -> dict[str, Unit]:
@@ -70,8 +66,6 @@ def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
     progress : bool
         Whether a terminal shows a progress bar.
     """
-    from tqdm import tqdm
-
     if reason := calling.obstacle():
         advice = "nothing needs to be done: every process compiles what it uses"
         raise ModelError(Finding("not-native", "kernels", reason, "a Python whose objects titop reads itself", advice))
@@ -79,51 +73,70 @@ def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
         advice = "set TITOP_CACHE_DIR to a folder of your own"
         raise ModelError(Finding("no-cache", "cache", cache.obstacle(), "a folder for machine code", advice))
     missing = [name for name, unit in units().items() if not unit.is_kept]
-    workers = workers or os.cpu_count() or 1
-    parts = max(1, workers // 2)
-    groups = [[unit.name for unit in group if unit.name in missing] for group in _groups()]
-    tasks = [part for names in groups for k in range(parts) if (part := names[k::parts])]
-    with tqdm(total=len(missing), desc="compiling", disable=None if progress else True, leave=False) as bar:
-        for count in spread(tasks, _compiling, (), workers, _died):
-            bar.update(count)
+    for _ in _spread(_compiling, missing, workers, progress):
+        pass
     if lost := [name for name in missing if not units()[name].is_kept]:
         advice = "make space there, or set TITOP_CACHE_DIR to another folder"
         raise ModelError(Finding("not-kept", str(cache.cache_folder()), f"no code of {lost[0]}", "a file that stays", advice))
     return len(missing)
 
 
-def compile_for_wheels(workers: int | None = None) -> None:
-    """Compile everything for all processors of this one's kind, into titop's own folder.
+def write_for_wheels(workers: int | None = None, progress: bool = True) -> int:
+    """Write everything in LLVM's language into titop's own folder; return how many functions were not there yet.
 
-    From there a wheel takes it along, so that those who install it compile nothing. Where sources, Python or processor are not
-    those that it was made for, it is left alone and all is compiled as without it. Raises `ModelError` if it fails, there is
-    no such kind of this processor, or titop's folder cannot be written.
+    From there a wheel takes it along, so that those who install it never wait for numba, whatever their processor and Python.
+    Raises `ModelError` if a process dies, if titop's folder cannot be written, or if what numba makes here is not for all.
     """
-    if reason := calling.obstacle() or wheel_obstacle():
-        raise ModelError(Finding("no-wheel", "kernels", reason, "machine code for many processors", "build a wheel without it"))
+    if reason := calling.obstacle() or text_obstacle():
+        raise ModelError(Finding("no-wheel", "kernels", reason, "code for everyone", "build a wheel without it"))
+    pieces: dict[str, CodePiece] = {}
+    missing = []
+    for name, unit in units().items():
+        try:
+            pieces |= with_needs(unit.wanted.piece, shipped)
+        except KeyError:
+            missing.append(name)
+    for found in _spread(_writing, missing, workers, progress):
+        pieces |= found
     try:
-        with shipping() as scratch:
-            settings = wheel_settings() | {"TITOP_CACHE_DIR": str(scratch)}
-            command = [*_COMPILING, *([f"--workers={workers}"] if workers else [])]
-            if subprocess.run(command, env=os.environ | settings, stdout=subprocess.DEVNULL).returncode:
-                reason, advice = "the compilation failed", "see what it printed"
-                raise ModelError(Finding("no-wheel", "kernels", reason, "machine code for many processors", advice))
+        ship(pieces)
     except OSError as error:
         reason = f"{error.filename}: {error.strerror or error}"
         raise ModelError(
             Finding("no-wheel", "titop's folder", reason, "one that can be written", "use a clone of titop")
         ) from None
+    return len(missing)
 
 
-def _compiling() -> Callable[[list[str]], int]:
+def _spread(
+    work: Callable[[], Callable[[str], Any]], missing: Sequence[str], workers: int | None, progress: bool
+) -> Iterator[Any]:
+    """Yield what several processes make of units."""
+    from tqdm import tqdm
+
+    workers = workers or os.cpu_count() or 1
+    parts = max(1, workers // 2)
+    groups = [[unit.name for unit in group if unit.name in missing] for group in _groups()]
+    tasks = [part for names in groups for k in range(parts) if (part := names[k::parts])]
+    with tqdm(total=len(missing), desc="compiling", disable=None if progress else True, leave=False) as bar:
+        for results in spread(tasks, _each, (work,), workers, _died):
+            bar.update(len(results))
+            yield from results
+
+
+def _each(work: Callable[[], Callable[[str], Any]]) -> Callable[[list[str]], list[Any]]:
+    done = work()
+    return lambda names: [done(name) for name in names]
+
+
+def _compiling() -> Callable[[str], None]:
     known = units()
+    return lambda name: known[name].compile_quietly()
 
-    def compile_all(names: list[str]) -> int:
-        for name in names:
-            known[name].compile_quietly()
-        return len(names)
 
-    return compile_all
+def _writing() -> Callable[[str], dict[str, CodePiece]]:
+    known = units()
+    return lambda name: known[name].pieces()
 
 
 def _died(names: list[str], how: str) -> ModelError:

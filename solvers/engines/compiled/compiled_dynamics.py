@@ -71,7 +71,7 @@ class CompiledDynamics:
         forces = np.ascontiguousarray(efforts.reshape(len(q) * count, self._nv))
         a, nothing = np.empty(forces.shape), np.zeros(forces.shape)
         forward = Bound.of(system, dynamics_entries.forward_dynamics)
-        system.raise_for(forward.at_stack(np.repeat(q, count, 0), nothing, forces, a))
+        system.raise_for(forward.at_stack(np.repeat(q, count, 0), nothing, forces, a, threads=self._calls.threads))
         return a.reshape(efforts.shape)
 
     def bare_inverse(self, q: Array, v: Array, a: Array) -> Array:

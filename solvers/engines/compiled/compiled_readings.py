@@ -24,6 +24,7 @@ from titop.solvers.mechanism.port_motion import warn_of_gimbal_lock
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.signals.quantities import OF_LINES, Kind, Quantity
+from titop.solvers.support.threads import call_in_parts
 
 #: The pose of a frame in itself.
 IDENTITY = np.concatenate([np.eye(3).ravel(), np.zeros(3)])
@@ -69,14 +70,9 @@ def reading_tables(rows: Sequence[ReadingRow]) -> tuple[Array, Array, int]:
 class KernelReading:
     """What a kernel reads of the states of a mechanism.
 
-    Parameters
-    ----------
-    acted_on : ActedOn
-        What acts on the system, or on its like in which all ports are in use if one of the rows needs that.
-    angles : sequence of (str, str, int)
-        Port, sequence and place of all Euler angles, for warnings of their locks.
-    picked : list of int, optional
-        Which of the numbers are the result, all by default.
+    - `acted_on`: what acts on the system, or on its like in which all ports are in use if one of the rows needs that;
+    - `angles`: port, sequence and place of all Euler angles, for warnings of their locks;
+    - `picked`: which of the numbers are the result, all by default.
     """
 
     def __init__(
@@ -116,8 +112,10 @@ class KernelReading:
             try:
                 if self._is_closed or wrenches is not None or u is not None or tau is not None:
                     status = self._status(state, tau if tau is None or not single else tau[None], wrenches, u, result)
-                else:
+                elif single:
                     status = self._bound.call(*state, result)
+                else:
+                    status = call_in_parts(self._acted_on.threads, self._bound.call, *state, result)
                 if status == DONE:
                     shown = result[0] if single else result
                     return self._shown(shown) if self._angles or self._picked is not None else shown
@@ -227,16 +225,9 @@ _OF_COORDINATES = {
 class CompiledReadings:
     """Readings of a mechanism, bound to kernels at their first use.
 
-    Parameters
-    ----------
-    acted_on : ActedOn
-        What acts on the system.
-
-    Attributes
-    ----------
-    reactions, motions, accelerometers, gear_efforts : mapping to KernelReading
-        By joint, closure or interaction; by port and sequence of Euler angles; by port; by place among the gears. Looking up
-        what the mechanism does not have raises a `ModelError`.
+    - `acted_on`: what acts on the system;
+    - `reactions`, `motions`, `accelerometers`, `gear_efforts`: by joint, closure or interaction; by port and sequence of Euler
+      angles; by port; by place among the gears. Looking up what the mechanism does not have raises a `ModelError`.
     """
 
     def __init__(self, mechanism: Any, acted_on: ActedOn) -> None:
@@ -255,9 +246,19 @@ class CompiledReadings:
         """What acts on the system's like in which all ports are in use."""
         return ActedOn(self._system.with_all_ports, self._mechanism.inputs)
 
+    @cached_property
+    def _apart(self) -> CompiledReadings:
+        """The readings of the system's like in which no welds are merged."""
+        return CompiledReadings(self._mechanism, ActedOn(self._system.apart, self._mechanism.inputs))
+
+    def _is_merged(self, joint: str) -> bool:
+        """Tell whether a joint is a weld of bodies that have one element."""
+        names = (connection.joint.name for connection in self._system.structure.connections)
+        return joint not in self._system.tables.joints and joint in names
+
     def _reaction(self, joint: str) -> KernelReading:
         self._mechanism.loop_of(joint)
-        return self._reading([self._reaction_row(joint)])
+        return self._apart._reaction(joint) if self._is_merged(joint) else self._reading([self._reaction_row(joint)])
 
     def _motion(self, asked: tuple[str, str]) -> KernelReading:
         port, sequence = self._mechanism.read_port(asked[0]), asked[1]
@@ -298,6 +299,9 @@ class CompiledReadings:
 
     def joined(self, quantities: Iterable[Quantity]) -> KernelReading:
         """Return the reading of several quantities of known kinds, concatenated; each vector is computed once."""
+        quantities = tuple(quantities)
+        if any(of.kind == Kind.REACTION and self._is_merged(of.owner) for of in quantities):
+            return self._apart.joined(quantities)
         rows: list[ReadingRow] = []
         angles: list[tuple[str, str, int]] = []
         picked: list[int] = []

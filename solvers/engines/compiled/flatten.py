@@ -1,8 +1,9 @@
 """An assembly as arrays for the compiled resolver.
 
 Every connection becomes a chain of elements: one for each elementary link of its joint, the last of which carries the
-body. A general block (with own coordinates, or a law of its own) is carried by a welded element of its own. The columns of
-the arrays are named in the kernels' `interface.layout` and `tree.packing`; they are filled here by name.
+body. A rigid body that is welded to another one is carried by that one's element. A general block (with own coordinates, or
+a law of its own) is carried by a welded element of its own. The columns of the arrays are named in the kernels'
+`interface.layout` and `tree.packing`; they are filled here by name.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from titop.solvers.kernels.interface import layout, records
 from titop.solvers.kernels.tree import packing
 
 WORLD = 0
+#: From here downwards, rows of `frames` stand for those behind the elements, whose number is not known yet.
+_WELDED = -2
 
 
 class ElementMount(Block):
@@ -44,24 +47,25 @@ class ElementMount(Block):
         return rotation.T, -rotation.T @ position
 
 
-def flatten(assembly: Assembly, parameter_names: tuple[str, ...]) -> Tables:
-    """Return the tables of an assembly.
+def flatten(assembly: Assembly, parameter_names: tuple[str, ...], apart: bool = False) -> Tables:
+    """Return the tables of an assembly; `parameter_names` in the order of the vector of parameters.
 
-    Parameters
-    ----------
-    parameter_names : tuple of str
-        In the order of the vector of parameters.
+    `apart`: whether welded bodies have elements of their own.
     """
-    return _Flattening(assembly, parameter_names).tables()
+    return _Flattening(assembly, parameter_names, apart).tables()
 
 
 class _Flattening:
-    def __init__(self, assembly: Assembly, parameter_names: tuple[str, ...]) -> None:
-        self.assembly = assembly
+    def __init__(self, assembly: Assembly, parameter_names: tuple[str, ...], apart: bool) -> None:
+        self.assembly, self.apart = assembly, apart
         self.names = parameter_names
         self.index = {name: k for k, name in enumerate(parameter_names)}
         self.ints = IntegerRows(layout, layout.INT_COLUMNS, -1)
         self.sources = IntegerRows(packing, packing.SOURCE_COLUMNS, -1)
+        self.welded = IntegerRows(packing, packing.SOURCE_COLUMNS, -1)
+        #: The row of `frames` of each rigid body: its element's, or `_WELDED` less its row of `welded`.
+        self.frames: dict[str, int] = {}
+        self.read = {name for sensor in assembly.sensors for name in sensor.named_coordinates.values()}
         self.constants: list[list[float]] = []
         self.joints: list[str] = []
         self.elements = {"world": WORLD}
@@ -108,11 +112,16 @@ class _Flattening:
         ):
             header[column] = value
         self._mark_ports(count)
+        self.frames = {name: row if row > _WELDED else count + _WELDED - row for name, row in self.frames.items()}
+        for entries in (*self.sources.rows, *self.welded.rows):
+            if entries[packing.BEARER] <= _WELDED:
+                entries[packing.BEARER] = count + _WELDED - entries[packing.BEARER]
         port_rows, port_table = self._port_table()
         paths = self._paths(count, next(iter(constraint_rows.values()), first_interaction))
         return Tables(
             ints=self.ints.array(),
             sources=self.sources.array(),
+            welded=self.welded.array().reshape(-1, packing.SOURCE_COLUMNS),
             constants=np.array(self.constants, dtype=float),
             port_table=port_table,
             port_rows=port_rows,
@@ -134,6 +143,8 @@ class _Flattening:
         if kind in (layout.SPHERICAL, layout.FREE):
             multi, self.multis = self.multis, self.multis + 1
         row = self.ints.add(PARENT=parent, KIND=kind, Q=q, V=v, MULTI=multi, OWN=0, PORT=port)
+        if port < 0:
+            sources.setdefault("BEARER", parent)
         if isinstance(link.axis, str):
             sources["AXIS"] = self.index[f"{joint}.{link.axis}.x"]
         if link.linear == "pitch":
@@ -147,15 +158,31 @@ class _Flattening:
     def _connection(self, connection: Connection) -> None:
         joint, body = connection.joint, connection.child.block
         start = self._attach(connection)
+        if self._is_merged(connection):
+            self.elements[joint.name] = row = start.pop("parent")
+            bearer = start["BEARER"]
+            before = self.sources.rows[bearer] if bearer > _WELDED else self.welded.rows[_WELDED - bearer]
+            before[packing.WELDED] = k = self.welded.add(WELDED=before[packing.WELDED], **start)
+            self._carry(body, connection.child.name, row, self.welded.rows[k])
+            self.frames[body.name] = _WELDED - k
+            return
         last = self._chain(joint, start) if is_elementary(joint) else self._through(joint, start)
         if body.is_rigid:
-            self._carry(body, connection.child.name, last)
+            self._carry(body, connection.child.name, last, self.sources.rows[last])
+            self.frames[body.name] = last
             return
         if connection.child.name in body.ports:
             last = self._through(ElementMount(body, str(connection.child.name)), {"parent": last})
         if body.name in self.bearing:
             last = self.carriers[body.name] = self._element(body.name, Link("weld"), parent=last)
         self._general(body, {"parent": last})
+
+    def _is_merged(self, connection: Connection) -> bool:
+        """Tell whether a weld that no sensor reads makes a rigid body one with another."""
+        joint: Any = connection.joint
+        if self.apart or joint.name in self.read or not (is_elementary(joint) and joint.chain[0].kind == "weld"):
+            return False
+        return connection.child.block.is_rigid and connection.parent.block.name in self.frames
 
     def _through(self, block: Block, start: dict[str, int]) -> int:
         """Add a general block, and what follows its only port; return the last."""
@@ -168,10 +195,10 @@ class _Flattening:
         start = {"parent": self.elements[parent.name], "PLACEMENT": self.index[f"{connection.joint.name}.placement.position.x"]}
         if parent.name in self.general:
             if port in parent.ports:
-                start["port"] = self.general[parent.name].ports[str(port)]
-            else:
-                start["parent"] = self.carriers[parent.name]
-        elif port is not None:
+                return start | {"port": self.general[parent.name].ports[str(port)]}
+            start["parent"] = self.carriers[parent.name]
+        start["BEARER"] = self.frames.get(parent.name, start["parent"])
+        if parent.name not in self.general and port is not None:
             start["ATTACH"] = self.index[f"{parent.name}.{port}.position.x"]
         return start
 
@@ -194,10 +221,9 @@ class _Flattening:
         self.elements[joint.name] = row
         return row
 
-    def _carry(self, body: Block, port: str | None, row: int) -> None:
-        """Let an element carry a rigid body."""
+    def _carry(self, body: Block, port: str | None, row: int, source: list[int]) -> None:
+        """Let an element carry a rigid body, with its row of sources."""
         self.elements[body.name] = row
-        source = self.sources.rows[row]
         source[packing.BODY] = self.index[f"{body.name}.mass"]
         if port is not None:
             source[packing.CHILD] = self.index[f"{body.name}.{port}.position.x"]
@@ -378,7 +404,7 @@ class _Flattening:
             offset = self.general[block.name].ports.get(str(port), -1)
         elif port is not None:
             source = self.index[f"{block.name}.{port}.position.x"]
-        self.sources.add(LOAD_PORT=source)
+        self.sources.add(LOAD_PORT=source, BEARER=self.frames.get(block.name, self.elements[block.name]))
         return self.ints.add(ELEMENT=self.elements[block.name], PORT=offset, **ints)
 
     def _port_table(self) -> tuple[dict[str, int], Ints]:
@@ -388,5 +414,7 @@ class _Flattening:
             if name not in self.general and (block := self.assembly.blocks[name]).is_rigid:
                 for port in (None, *block.ports):
                     rows[name if port is None else f"{name}.{port}"] = len(table)
-                    table.append((element, -1 if port is None else self.index[f"{name}.{port}.position.x"]))
+                    table.append(
+                        (self.frames.get(name, element), -1 if port is None else self.index[f"{name}.{port}.position.x"])
+                    )
         return rows, np.array(table, dtype=np.int64).reshape(-1, 2)

@@ -46,16 +46,10 @@ from titop.solvers.model.mechanism import Mechanism
 class KernelRow(NamedTuple):
     """How the kernel of a function is bound.
 
-    Attributes
-    ----------
-    entry : Pair
-    variant : str
-        The system on whose tables: ``"bare"``, without springs and loads, ``"inertial"``, without gravity too, ``"still"``,
-        bare in a world at rest; by default it itself.
-    behind : tuple of str
-        Which of the system's `Tables` it takes behind these.
-    serves : callable, optional
-        Tells whether it serves a system; every one by default.
+    - `variant`: the system on whose tables: ``"bare"``, without springs and loads, ``"inertial"``, without gravity too,
+      ``"still"``, bare in a world at rest; by default it itself;
+    - `behind`: which of the system's `Tables` it takes behind these;
+    - `serves`: tells whether it serves a system; every one by default.
     """
 
     entry: Pair
@@ -114,18 +108,12 @@ _MOVING = {
 #: Kernels of time derivatives.
 _SERIES = {name: getattr(series_entries, name) for name in ("inverse_dynamics_series", "forward_dynamics_series")}
 
-#: Functions that run kernels under loads.
-_UNDER_LOADS = ("run", "run_stacked", "read_inputs", "driven")
+#: Functions that run kernels under loads, and the number of threads for stacked states.
+_UNDER_LOADS = ("run", "run_stacked", "read_inputs", "driven", "threads")
 
 
 class CompiledCalls:
-    """The kernels of a system; those of functions of a state by name, as attributes.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        Its coordinates and constraints.
-    """
+    """The kernels of a system; those of functions of a state by name, as attributes."""
 
     def __init__(self, mechanism: Mechanism, system: PackedSystem) -> None:
         self._mechanism, self._system = mechanism, system
@@ -158,7 +146,7 @@ class CompiledCalls:
     @cached_property
     def stacked(self) -> Variants:
         """What calls the kernels of functions of a state at stacked ones, by name, or None."""
-        return Variants(lambda name: (bound := self._bound(name, None)) and bound.at_stack)
+        return Variants(lambda name: (bound := self._bound(name, None)) and partial(bound.at_stack, threads=self.threads))
 
     def _bound(self, name: str, names: tuple[str, ...] | None) -> Bound | None:
         """Return a kernel bound to the system's tables."""
@@ -257,8 +245,9 @@ class CompiledCalls:
         return Variants(self._regressor)
 
     def _regressor(self, bodies: tuple[str, ...]) -> Bound:
-        places = np.array([[self._system.tables.elements[body] for body in bodies]], dtype=np.int64)
-        return Bound.of(self._system, observation_entries.regressor, behind=(places, self._system.frames))
+        system = self._system.apart
+        places = np.array([[system.tables.elements[body] for body in bodies]], dtype=np.int64)
+        return Bound.of(system, observation_entries.regressor, behind=(places, system.frames))
 
     # -- steps between configurations ------------------------------------------------------------------------------------
 

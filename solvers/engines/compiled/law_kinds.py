@@ -156,12 +156,7 @@ def interaction_codes(interaction: Block) -> list[ProgramCode]:
 def run_line(programs: Any, name: str, shared: Array, points: Array) -> Array:
     """Return the totals of a program of a line's, by machine code if the numbers are real.
 
-    Parameters
-    ----------
-    name : str
-        One of its `ORDER`.
-    shared : (k,) array
-    points : (points, m) array
+    `name`: one of its `ORDER`; `shared` (k); `points` (points, m).
     """
     if np.iscomplexobj(shared) or np.iscomplexobj(points):
         totals: Array = getattr(programs, name).evaluate(shared, points)[0]

@@ -51,10 +51,8 @@ _ON_THE_WAY = ("Failed in ", "During:", "File ")
 class Stages:
     """The compiled functions of all general blocks and interactions, in this process.
 
-    Attributes
-    ----------
-    addresses : (blocks and interactions, stages) array of int64
-        As the kernels take them. Where a stage is not compiled yet stands what compiles it when it is called.
+    `addresses` (blocks and interactions, stages): as the kernels take them. Where a stage is not compiled yet stands what
+    compiles it when it is called.
     """
 
     def __init__(self, generals: Sequence[GeneralBlock], interactions: Sequence[ActingBlock], ints: Ints) -> None:
@@ -228,15 +226,12 @@ def has_own_numbers(block: Block) -> bool:
     """Tell whether all that a block or interaction does, and stores, follows from its `law_numbers` by compiled stages."""
     if isinstance(block, Interaction):
         kind = compiled_interaction(block)
-        return kind is not None and kind.slopes is not None and (kind.stored is not None or not _stores(block))
+        stores = any(redefines(block, name, Interaction) for name in ("stored", "energy"))
+        return kind is not None and kind.slopes is not None and (kind.stored is not None or not stores)
     law = compiled_law(block)
     if law is None or law.energy is None or not (block.complex_safe or block.compiled_law is None):
         return False
     return not is_acted_on(block) or (block.complex_safe and compiled_surroundings(block) is not None)
-
-
-def _stores(interaction: Interaction) -> bool:
-    return any(redefines(interaction, name, Interaction) for name in ("stored", "energy"))
 
 
 def _is_plain(block: Block) -> bool:

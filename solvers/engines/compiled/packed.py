@@ -59,33 +59,21 @@ class LawStages:
 class PackedSystem:
     """The tables of a system, and the kernels that read them.
 
-    Attributes
-    ----------
-    mechanism : Mechanism
-        Coordinates and constraints.
-    structure : Assembly
-        The assembly with its first parameters; `assembly` is that with the current ones.
-    tables : Tables
-        The tables that do not depend on parameters.
-    units : tuple of str
-    params : array
-        Values of all parameters, and their units.
-    changes : dict of str to float
-        Parameters that are not those of `structure`.
-    blocks : dict of str to Block
-        Blocks with these parameters, where their laws' numbers have been written anew.
-    devices : tuple of CompositeDevice
-        With their current parameters.
-    ints, floats, frames, ports, numbers : arrays
-        See `titop.solvers.kernels.interface.layout`.
-    laws : LawStages
+    - `mechanism`: coordinates and constraints;
+    - `structure`: the assembly with its first parameters; `assembly` is that with the current ones;
+    - `tables`: the tables that do not depend on parameters;
+    - `params`: values of all parameters, and their units;
+    - `changes`: parameters that are not those of `structure`;
+    - `blocks`: blocks with these parameters, where their laws' numbers have been written anew;
+    - `devices`: with their current parameters;
+    - `ints`, `floats`, `frames`, `ports`, `numbers`: see `titop.solvers.kernels.interface.layout`.
     """
 
-    def __init__(self, mechanism: Mechanism, assembly: Assembly) -> None:
+    def __init__(self, mechanism: Mechanism, assembly: Assembly, apart: bool = False) -> None:
         self.mechanism, self.structure = mechanism, assembly
         self._check_closures()
         described = assembly_parameters(assembly)
-        self.tables = tables = flatten(assembly, tuple(described))
+        self.tables = tables = flatten(assembly, tuple(described), apart)
         self.units = tuple(unit for _, unit in described.values())
         self.params = np.array([value for value, _ in described.values()])
         self.changes: dict[str, float] = {}
@@ -95,7 +83,8 @@ class PackedSystem:
         self.numbers = law_numbers((*tables.general, *tables.interactions), self.ints)
         reserve_space(tables.general, self.ints, self.numbers)
         self.floats = np.zeros((len(self.ints), layout.FLOAT_COLUMNS))
-        self.frames, self.ports = np.empty((len(tables.constants), 12)), np.empty((len(tables.port_table), 12))
+        bodies = len(tables.constants) + len(tables.welded)
+        self.frames, self.ports = np.empty((bodies, 12)), np.empty((len(tables.port_table), 12))
         self.floats[1 : len(tables.constants), layout.ROUNDING] = CANCELLED
         if mechanism.is_constrained:
             self.floats[0, layout.EXTENT] = mechanism.scale.length
@@ -123,7 +112,8 @@ class PackedSystem:
     def pack(self) -> bool:
         """Write the parameters into the tables of floats; return whether they are usable."""
         tables, filled = self.tables, (self.floats, self.frames, self.ports)
-        status = dynamics_entries.pack(self.ints, tables.sources, tables.constants, tables.port_table, self.params, *filled)
+        rows = tables.sources, tables.welded, tables.constants, tables.port_table
+        status = dynamics_entries.pack(self.ints, *rows, self.params, *filled)
         self.floats[0, layout.TURN : layout.TURN + 6] = self.structure.turning
         if self.structure.field is not None:  # the first parameters are others
             own = {entry_of(name): value for name, value in self.changes.items() if owner_of(name) == GRAVITY}
@@ -216,6 +206,16 @@ class PackedSystem:
         raise ModelError(overflow(self.structure))
 
     # -- variants ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def apart(self) -> PackedSystem:
+        """The system in which every welded body has an element of its own: for what one asks of single bodies and of welds.
+
+        For inverse dynamics alone: it does not have the bounds of small pivots.
+        """
+        if not len(self.tables.welded):
+            return self
+        return PackedSystem(self.mechanism, self.assembly, apart=True)
 
     def variant(self, **other: Any) -> PackedSystem:
         """Return the system with `other` attributes, the rest shared; derived attributes are computed again."""

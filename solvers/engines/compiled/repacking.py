@@ -63,14 +63,9 @@ def inertial_parameters(assembly: Assembly, positions: dict[str, int]) -> dict[s
 def are_near(reference: Array, params: Array, changed: Iterable[InertialEntry | None]) -> bool:
     """Tell whether only masses and inertias changed, which are near the reference's and not suspicious.
 
-    Parameters
-    ----------
-    reference : array
-        Parameters that were looked at.
-    params : array
-        Parameters of which those that did not change are near the reference's.
-    changed : iterable of InertialEntry or None
-        None for what is neither mass nor inertia.
+    - `reference`: parameters that were looked at;
+    - `params`: parameters of which those that did not change are near the reference's;
+    - `changed`: none for what is neither mass nor inertia.
     """
     turned = set()
     for place in changed:
@@ -178,19 +173,8 @@ def with_parameters_of(
 ) -> PackedSystem | None:
     """Return a system with other parameters, with those tables written again that depend on them.
 
-    Parameters
-    ----------
-    params : array
-        All parameters.
-    values : mapping of str to float
-        Those that changed.
-    blocks : mapping of str to Block
-        The `Repacking.changed_numbers` of these.
-
-    Returns
-    -------
-    PackedSystem or None
-        None if some of them are not usable, or need other tables.
+    None if some are not usable, or need other tables. `params`: all parameters; `values`: those that changed; `blocks`: the
+    `Repacking.changed_numbers` of these.
     """
     changes, tables = {**system.changes, **values}, system.tables
     floats, frames, ports = system.floats.copy(), np.empty(system.frames.shape), np.empty(system.ports.shape)

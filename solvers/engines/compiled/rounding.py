@@ -32,14 +32,10 @@ def element_parts(
 ) -> list[EliminatedPart]:
     """Return the world and, for each element, its joint and what that carries.
 
-    Parameters
-    ----------
-    ints, floats, law, work : arrays
-        The kernels' tables, the laws of general blocks and known poses (see `titop.solvers.kernels.interface.layout`).
-    frames : (elements, 12) array
-        Poses of the bodies' reference frames in their elements.
-    bodies : mapping of row to PortRef
-        The bodies by their elements, with the ports on which they hang.
+    - `ints`, `floats`, `law`, `work`: the kernels' tables, the laws of general blocks and known poses (see
+      `titop.solvers.kernels.interface.layout`);
+    - `frames` (elements, 12): poses of the bodies' reference frames in their elements;
+    - `bodies`: the bodies by their elements, with the ports on which they hang.
     """
     inertias, rounded = _rigid_inertias(ints, floats, frames, bodies)
     parts = [EliminatedPart(-1, slice(0, 0), np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 6)))]
@@ -113,7 +109,7 @@ def plainly_sound(system: PackedSystem) -> float:
 
 def pivots_at(system: PackedSystem, q: Array) -> Pivots:
     """Return the pivots of the tree's elimination (nv, no unit)."""
-    nv = system.mechanism.nv
+    nv, system = system.mechanism.nv, system.apart
     law, work = system.bare.outward(real_only(q, "q"), np.zeros(nv), layout.INVERSE_COLUMNS)
     bodies = {system.tables.elements[c.child.block.name]: c.child for c in system.assembly.connections}
     parts = element_parts(system.ints, system.floats, system.frames, bodies, law[0], work)

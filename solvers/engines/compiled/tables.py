@@ -28,17 +28,10 @@ JOINT_SIZES: dict[int, int] = {layout.WELD: 0, layout.AXIAL: 1, layout.SPHERICAL
 class GeneralBlock:
     """A block with own coordinates, or a law of its own, among the elements.
 
-    Attributes
-    ----------
-    block : Block
-    element : int
-        Row of its element.
-    law : int
-        Offset of its law.
-    ports : dict
-        Offset of each child port in `law`.
-    q, v : slice
-        Its own coordinates.
+    - `element`: row of its element;
+    - `law`: offset of its law;
+    - `ports`: offset of each child port in `law`;
+    - `q`, `v`: its own coordinates.
     """
 
     block: Block
@@ -53,34 +46,21 @@ class GeneralBlock:
 class Tables:
     """The structure of a system as arrays; see the kernels' `interface.layout` and `tree.packing`.
 
-    Attributes
-    ----------
-    ints, sources : (rows, columns) arrays of int64
-    constants : (elements, columns) array
-    port_table : (ports, 2) array of int64
-        Element and source of each rigid port's pose.
-    port_rows : dict
-        Row of each rigid port by dotted name.
-    elements : dict
-        Row of the element that carries each body (or the end of each joint's chain), by block name.
-    carriers : dict
-        Row of the element through which all goes that the joint of each body carries, by block name.
-    parameter_names : tuple of str
-        In the order of the vector of parameters.
-    general : tuple of GeneralBlock
-    interactions : tuple of ActingBlock
-    joints : tuple of str
-        Name of the joint to which each element belongs, for messages.
-    tree : (2, nv) array of int64
-        The coordinates, parents first; before each coordinate the next one on the path to the world, or -1.
-    paths : (2, columns) array of int64
-        The coordinate of each row of `columns`; the row of the next one on the path to the world, or -1.
-    constraint_rows : dict
-        First row of each rigid closure, and row of each gear, by name.
+    - `ints`, `sources`, `welded` (rows, columns), `constants` (elements, columns);
+    - `port_table` (ports, 2): row of `frames` of the body and source of each rigid port's pose;
+    - `port_rows`: row of each rigid port by dotted name;
+    - `elements`: row of the element that carries each body (or the end of each joint's chain), by block name;
+    - `carriers`: row of the element through which all goes that the joint of each body carries, by block name;
+    - `parameter_names`: in the order of the vector of parameters;
+    - `joints`: name of the joint to which each element belongs, for messages;
+    - `tree` (2, nv): the coordinates, parents first; before each coordinate the next one on the path to the world, or -1;
+    - `paths` (2, columns): the coordinate of each row of `columns`; the row of the next one on the path to the world, or -1;
+    - `constraint_rows`: first row of each rigid closure, and row of each gear, by name.
     """
 
     ints: Ints
     sources: Ints
+    welded: Ints
     constants: NDArray[np.float64]
     port_table: Ints
     port_rows: dict[str, int]

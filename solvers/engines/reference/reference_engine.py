@@ -58,7 +58,7 @@ class ReferenceEngine:
     def with_values(self, values: Mapping[str, float]) -> tuple[Mechanism, list[Finding]]:
         devices, values = followed(self.assembly.devices, read_mapping("parameters", values))
         changed = replace(changed_assembly(self.assembly, values, assembly_parameters(self.assembly)), devices=devices)
-        mechanism = Mechanism(changed, ReferenceEngine)
+        mechanism = self.passes.mechanism.with_assembly(changed)
         return mechanism, suspicions(self.assembly, values, changed=changed.blocks) + mechanism.check_inertia()
 
     def doubtful_pivots(self, places: Sequence[Array]) -> list[Pivots]:

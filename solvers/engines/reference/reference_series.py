@@ -35,10 +35,7 @@ Along = SeriesArray | Array
 class Moving(NamedTuple):
     """The motion of a block: pose of its parent port in the inertial frame, twist, acceleration minus gravity.
 
-    Attributes
-    ----------
-    onto : (6, 6 + n)
-        What takes twist and rates of the parent block to the twist.
+    `onto` (6, 6 + n): what takes twist and rates of the parent block to the twist.
     """
 
     rotation: Along
@@ -59,19 +56,10 @@ class LawSeries(NamedTuple):
 class MovingTree:
     """The blocks of a tree along a motion.
 
-    Parameters
-    ----------
-    q : (nq,) array
-    v_series : (order + 1, nv) array
-        Velocity and its derivatives.
-
-    Attributes
-    ----------
-    order : int
-        The last power of the series; of accelerations and efforts it is unknown, and taken as zero.
-    v : SeriesArray
-        Rates of all coordinates (nv).
-    blocks : list of Moving
+    - `q` (nq);
+    - `v_series` (order + 1, nv): velocity and its derivatives;
+    - `order`: the last power of the series; of accelerations and efforts it is unknown, and taken as zero;
+    - `v`: rates of all coordinates (nv).
     """
 
     def __init__(self, passes: Passes, q: Array, v_series: Array) -> None:

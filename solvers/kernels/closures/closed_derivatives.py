@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.choices import everywhere
 from titop.solvers.kernels.closures.closure_derivatives import (
     ANSWER_COLUMNS,
     MOVED_ROWS,
@@ -23,6 +24,7 @@ from titop.solvers.kernels.closures.least_norm import add_least, take_least
 from titop.solvers.kernels.equations.linearise import linearise, linearise_blocks, sum_rows
 from titop.solvers.kernels.equations.whole_passes import outward_whole
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.stages import entry_at
 from titop.solvers.kernels.tree.factor import solve_rows, solve_triangles
 from titop.solvers.kernels.tree.kinematics import world_poses
 from titop.solvers.native.kernel import helper, shared
@@ -148,17 +150,17 @@ def _subtract_transposed_product(left, x, target):
 @helper
 def _add_carried(folded, chosen, carried, x):
     """Add ``J^T L`` to x, J the chosen rows: four of them at a time, where they have entries."""
-    r, many = chosen.size, chosen.size - chosen.size % 4
+    r, many, n = chosen.size, chosen.size - chosen.size % 4, folded.shape[1]
     for i in range(x.shape[0]):
         for c in range(0, many, 4):
-            a, b = folded[chosen[c], i], folded[chosen[c + 1], i]
-            d, e = folded[chosen[c + 2], i], folded[chosen[c + 3], i]
-            if a != 0.0 or b != 0.0 or d != 0.0 or e != 0.0:
+            a, b = entry_at(folded, i, chosen[c] * n), entry_at(folded, i, chosen[c + 1] * n)
+            d, e = entry_at(folded, i, chosen[c + 2] * n), entry_at(folded, i, chosen[c + 3] * n)
+            if not everywhere((a == 0.0) & (b == 0.0) & (d == 0.0) & (e == 0.0)):
                 for j in range(x.shape[1]):
                     x[i, j] += a * carried[c, j] + b * carried[c + 1, j] + d * carried[c + 2, j] + e * carried[c + 3, j]
         for c in range(many, r):
-            entry = folded[chosen[c], i]
-            if entry != 0.0:
+            entry = entry_at(folded, i, chosen[c] * n)
+            if not everywhere(entry == 0.0):
                 for j in range(x.shape[1]):
                     x[i, j] += entry * carried[c, j]
 
@@ -183,7 +185,7 @@ def accelerations_slopes(loops, floats, imposed, tree, forward, changes, rows, r
     _write_changes(imposed, changes, moved, x)
     fold_vectors(loops, floats, x)
     for c in range(r):
-        row = remaining(loops, chosen[c])
+        row = remaining(loops, int(chosen[c]))
         for j in range(n):
             carried[c, j], carried[c, BY_V * n + j] = -rows[1, row, j], -rows[2, row, j]
         if imposed is not None:
@@ -255,5 +257,5 @@ def share_slopes(split, first, end, unknown, ones, turning, x):
         right = np.empty((which.size, n))
         for c in range(which.size):
             for j in range(n):
-                right[c, j] = -turning[which[c], j]
+                right[c, j] = -entry_at(turning, j, which[c] * n)
         add_least(split, first, end, right, x)

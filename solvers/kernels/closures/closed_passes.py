@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.choices import everywhere
 from titop.solvers.kernels.closures.constraint_rows import constraints, contradicted, opened
 from titop.solvers.kernels.closures.following import fold_mass_matrix, fold_rows, fold_vector, leaders_lengths, unfold_vector
 from titop.solvers.kernels.closures.independent_rows import choose_rows, longest_row, rows_to_choose
 from titop.solvers.kernels.equations.whole_passes import inverse_from, mass_and_efforts_of, outward_whole, status_of
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.stages import entry_at
 from titop.solvers.kernels.tree.factor import factor, solve_rows, solve_symmetric
 from titop.solvers.kernels.tree.joints import element_of
 from titop.solvers.kernels.tree.kinematics import world_poses
@@ -86,7 +88,7 @@ def constrained(tree, loops, imposed, ints, floats, numbers, stages, law, spare,
         for c in range(m):
             clear_where(imposed, folded[c])
     r = choose_rows(folded, lengths, largest, sides[2], chosen)
-    if r + loops[0, layout.FOLLOWERS] != loops[0, layout.RANK] and not loops[0, layout.HELD]:
+    if r < 0 or (r + loops[0, layout.FOLLOWERS] != loops[0, layout.RANK] and not loops[0, layout.HELD]):
         return layout.SINGULAR
     for j in range(n):
         if imposed is not None:
@@ -134,13 +136,14 @@ def constrained_accelerations(ints, tree, matrix, jacobian, bias, chosen, weight
     n, r = ints[0, layout.NV], chosen.size
     for k in range(n):
         for c in range(r):
-            columns[k, c] = jacobian[chosen[c], k]
+            columns[k, c] = entry_at(jacobian, k, chosen[c] * n)
         columns[k, r] = a[k]
-    if weight > 0.0:
-        for row in chosen:
+    if not everywhere(weight == 0.0):
+        for c in range(r):
             for i in range(n):
                 for j in range(n):
-                    matrix[i, j] += weight * jacobian[row, i] * jacobian[row, j]
+                    share = weight * entry_at(jacobian, i, chosen[c] * n)
+                    matrix[i, j] += share * entry_at(jacobian, j, chosen[c] * n)
     failed = factor(tree, matrix)
     if failed >= 0:
         return element_of(ints, failed)
@@ -150,10 +153,10 @@ def constrained_accelerations(ints, tree, matrix, jacobian, bias, chosen, weight
         start, end = span_of(jacobian, row)
         gram[c] = 0.0
         for k in range(start, end):
-            entry = jacobian[row, k]
+            entry = entry_at(jacobian, k, row * n)
             for d in range(r + 1):
                 gram[c, d] += entry * columns[k, d]
-        gram[c, r] = -(gram[c, r] + bias[row])
+        gram[c, r] = -(gram[c, r] + entry_at(bias, 0, row))
     if not solve_symmetric(gram, r):
         return layout.SINGULAR
     for k in range(n):
@@ -162,17 +165,18 @@ def constrained_accelerations(ints, tree, matrix, jacobian, bias, chosen, weight
             total += columns[k, c] * gram[c, r]
         a[k] = total
     for c in range(r):
-        gram[c, r] += weight * bias[chosen[c]]
+        gram[c, r] += weight * entry_at(bias, 0, chosen[c])
     return layout.OK
 
 
 @helper
 def span_of(matrix, row):
     """Return where the entries of a row that are not zero begin and end."""
-    start, end = 0, matrix.shape[1]
-    while start < end and matrix[row, start] == 0.0:
+    n = matrix.shape[1]
+    start, end = 0, n
+    while start < end and everywhere(entry_at(matrix, start, row * n) == 0.0):
         start += 1
-    while end > start and matrix[row, end - 1] == 0.0:
+    while end > start and everywhere(entry_at(matrix, end - 1, row * n) == 0.0):
         end -= 1
     return start, end
 
@@ -222,7 +226,7 @@ def constrained_rooms(loops, n, q):
         space[: k + m],
         np.empty((3, k), q.dtype),
         space[k + m + n :],
-        np.empty(rows_to_choose(loops, n), np.int64),
+        np.empty(rows_to_choose(loops, n), q.dtype),
         np.empty((n, r + 1), q.dtype),
         np.empty((r, r + 1), q.dtype),
     )

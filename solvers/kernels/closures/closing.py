@@ -14,6 +14,7 @@ from titop.solvers.kernels.closures.independent_rows import choose_rows, longest
 from titop.solvers.kernels.closures.least_norm import add_least, split_rows
 from titop.solvers.kernels.equations.whole_passes import outward_whole, status_of
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.stages import entry_at
 from titop.solvers.kernels.spatial.moving import integrate_group, turns
 from titop.solvers.kernels.tree.kinematics import world_poses
 from titop.solvers.native.kernel import helper, shared
@@ -54,7 +55,7 @@ def closing_step(sizes, imposed, loops, there, step, closed, told):
     n, k, followers = v.size, loops[0, layout.ROWS], loops[0, layout.FOLLOWERS]
     m, more = k - followers, max(0, min(loops[0, layout.RANK], k, n) - followers)
     jacobian, folded, sides = np.empty((k, n)), np.empty((m, n)), np.empty((3, k))
-    lengths, chosen, which = np.empty(n), np.empty(min(m, n), np.int64), np.empty(k, np.int64)
+    lengths, chosen, which = np.empty(n), np.empty(min(m, n)), np.empty(k)
     error = sides[0]
     world_poses(ints, law, work, world)
     constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, sides[1])
@@ -96,7 +97,7 @@ def _add_closing(split, taken, error, least):
     which = split[1]
     right = np.empty((which.size, 1))
     for c in range(which.size):
-        right[c, 0] = -error[which[c]]
+        right[c, 0] = -entry_at(error, 0, which[c])
     add_least(split, 0, taken, right, least)
 
 
@@ -111,7 +112,7 @@ def _of_places(ints, loops, jacobian, which, sizes, imposed):
         k += ints[row, layout.CONSTRAINTS]
         row += max(2, ints[row, layout.CONSTRAINTS])
     for c in range(which.size):
-        if not slips[which[c]]:
+        if not slips[int(which[c])]:
             kept[count] = which[c]
             count += 1
     split, taken, _ = split_rows(jacobian, kept[:count], sizes, imposed, False)
@@ -160,10 +161,9 @@ def to_nearest(split, taken, jacobian, bias, second, sizes, held, v, x):
     right, step, given = np.empty((which.size, 1)), np.empty((n, 1)), x.copy()
     for _ in range(2):  # the second time for rounding
         for c in range(which.size):
-            i = which[c]
-            right[c, 0] = -bias[i] if second else 0.0
+            right[c, 0] = -entry_at(bias, 0, which[c]) if second else 0.0
             for j in range(n):
-                right[c, 0] -= jacobian[i, j] * x[j]
+                right[c, 0] -= entry_at(jacobian, j, which[c] * n) * x[j]
         step[:] = 0.0
         add_least(split, 0, taken, right, step)
         for j in range(n):

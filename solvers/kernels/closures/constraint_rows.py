@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.choices import everywhere, rounded, select
 from titop.blocks.basics.tolerances import CANCELLED, CONSISTENT, OPEN, SAME
 from titop.blocks.laws.vectors import cross3, dot3, times, transposed
 from titop.solvers.kernels.interface import layout
@@ -44,9 +45,9 @@ def constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bi
         for c in range(n):
             E1, E2 = gradients(floats, row + c, turn, r, phi, form)
             error[k] = 0.0 if ints[row + c, layout.SLIPS] else _value(floats, row + c, turn, r, phi, form)
-            bias[k] = dot(E1, A1) + dot(E2, A2) + bias_of(floats, row + c, turn, r, phi, form, V1, V2, E2)
-            if abs(bias[k]) < CANCELLED * (_terms(E1, A1) + _terms(E2, A2)):  # as at rest, where both ports have gravity's
-                bias[k] = 0.0
+            second = dot(E1, A1) + dot(E2, A2) + bias_of(floats, row + c, turn, r, phi, form, V1, V2, E2)
+            at_rest = abs(second) < CANCELLED * (_terms(E1, A1) + _terms(E2, A2))  # where both ports have gravity's
+            bias[k] = select(at_rest, 0.0, second)
             if jacobian.shape[0] > 0:
                 for j in range(jacobian.shape[1]):
                     jacobian[k, j] = 0.0
@@ -72,10 +73,8 @@ def constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bi
 @helper
 def _terms(E, A):
     """Return the sum of the terms of ``E A``, their signs left out."""
-    total = 0.0
-    for k in range(6):
-        total += abs(E[k] * A[k])
-    return total
+    linear = abs(E[0] * A[0]) + abs(E[1] * A[1]) + abs(E[2] * A[2])
+    return linear + abs(E[3] * A[3]) + abs(E[4] * A[4]) + abs(E[5] * A[5])
 
 
 @helper
@@ -89,7 +88,7 @@ def _value(floats, row, turn, r, phi, form):
     value = dot3(three(floats, row, layout.ALONG), r) + dot3(three(floats, row, layout.ABOUT), phi)
     aligned = dot3(three(floats, row, layout.ALIGNED1), times(turn, three(floats, row, layout.ALIGNED2)))
     value, period = value + aligned - floats[row, layout.OFFSET], floats[row, layout.PERIOD]
-    return value - period * np.rint(value / period) if period != 0.0 else value
+    return value - period * rounded(value / period) if period != 0.0 else value
 
 
 @helper
@@ -183,7 +182,7 @@ def opened(error):
     worst = 0.0
     for i in range(error.size):
         worst = max(worst, abs(error[i]))
-    return worst > _OPEN
+    return not everywhere(worst <= _OPEN)
 
 
 @helper
@@ -192,18 +191,17 @@ def contradicted(jacobian, error, bias, v, a, alone):
 
     `alone` are the accelerations without closures.
     """
-    rest, terms, rounded, rate = 0.0, 0.0, 0.0, 0.0
+    rest, terms, turned, rate, worst = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(error.size):
-        if abs(error[i]) > _OPEN:
-            return False
         left, scale, before, speed = bias[i], abs(bias[i]), 0.0, 0.0
         for j in range(a.size):
             left += jacobian[i, j] * a[j]
             scale += abs(jacobian[i, j] * a[j])
             before += abs(jacobian[i, j] * alone[j])
             speed += abs(jacobian[i, j] * v[j])
-        rest, terms, rounded, rate = max(rest, abs(left)), max(terms, scale), max(rounded, before), max(rate, speed)
-    return rest > SAME * rounded + CONSISTENT * (terms + rate * rate)
+        rest, terms, turned, rate = max(rest, abs(left)), max(terms, scale), max(turned, before), max(rate, speed)
+        worst = max(worst, abs(error[i]))
+    return not everywhere((rest <= SAME * turned + CONSISTENT * (terms + rate * rate)) | (worst > _OPEN))
 
 
 @helper
@@ -223,4 +221,4 @@ def opening(error, jacobian, second, v, a, first_gear):
             speed += abs(jacobian[i, j] * v[j])
         left = second[i] if i < first_gear else along
         rest, terms, rate = max(rest, abs(left)), max(terms, scale + abs(left - along)), max(rate, speed)
-    return rest > CONSISTENT * (terms + rate * rate)
+    return not everywhere(rest <= CONSISTENT * (terms + rate * rate))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 
+from titop.blocks.basics.choices import everywhere, select
 from titop.solvers.kernels.interface import layout
 from titop.solvers.native.kernel import helper
 
@@ -69,7 +70,7 @@ def fold_mass_matrix(loops, floats, matrix):
             share = share_of(loops, floats, g)
             matrix[j, j] += share * (2.0 * matrix[i, j] + share * matrix[i, i])
             for k in range(matrix.shape[0]):
-                if matrix[i, k] != 0.0 and k != i and k != j:
+                if k != i and k != j and not everywhere(matrix[i, k] == 0.0):
                     matrix[j, k] += share * matrix[i, k]
                     matrix[k, j] = matrix[j, k]
         for k in range(matrix.shape[0]):
@@ -88,9 +89,11 @@ def remaining(loops, c):
 @helper
 def number_rows(loops, chosen, which):
     """Write the numbers of constraints: of gears with followers, then of those `chosen` among the remaining ones."""
-    followers = loops[0, layout.FOLLOWERS]
+    followers, closures = loops[0, layout.FOLLOWERS], loops[0, layout.ROWS] - loops[0, layout.GEARS]
     for c in range(which.size):
-        which[c] = loops[1 + c, layout.CONSTRAINT] if c < followers else remaining(loops, chosen[c - followers])
+        which[c] = chosen[c - followers] if c >= followers else loops[1 + c, layout.CONSTRAINT]
+        for g in range(closures, loops[0, layout.ROWS] - followers if c >= followers else 0):
+            which[c] = select(chosen[c - followers] == g, remaining(loops, g), which[c])
 
 
 @helper

@@ -17,12 +17,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.choices import everywhere, nowhere, select
 from titop.blocks.basics.tolerances import BALANCED, CANCELLED, RANK
 from titop.solvers.kernels.closures.constraint_rows import opening
 from titop.solvers.kernels.closures.following import fold_rows, leaders_lengths, number_rows, ones_of
 from titop.solvers.kernels.closures.independent_rows import choose_rows, longest_row
 from titop.solvers.kernels.equations.whole_passes import status_of_rows
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.stages import entry_at, lane_count, put_entry_at
 from titop.solvers.kernels.tree.factor import solve_symmetric
 from titop.solvers.native.kernel import helper, shared
 
@@ -33,12 +35,12 @@ _INDEPENDENT = RANK
 
 
 @helper
-def make_orthogonal(rows, counts, what, shares, order, squares, room, first, largest):
+def make_orthogonal(rows, counts, what, shares, which, squares, room, first, largest):
     """Make rows orthogonal to each other in the columns of which `counts` is `what`; return how many there are, or -1.
 
-    That is where it is not clear. Those before `first` in the `order` are left alone. `order` (k) gets the rows in their order,
-    `squares` (k) what is left of them in it, `shares` (k x k) what has been subtracted of each from those after it. `largest`
-    is the square of the row beside which all count; `room` is (2 x k).
+    That is where it is not clear, or not the same in all lanes. Those before the `first` are left alone; the others, and their
+    numbers `which` (k), change places. `squares` (k) gets what is left of them, `shares` (k x k) what has been subtracted of
+    each from those after it. `largest` is the square of the row beside which all count; `room` is (2 x k).
     """
     n, k = rows.shape
     left, share = room[0], room[1]
@@ -48,50 +50,70 @@ def make_orthogonal(rows, counts, what, shares, order, squares, room, first, lar
             for c in range(k):
                 left[c] += rows[j, c] * rows[j, c]
     for p in range(first, k):
-        most, best = 0.0, p
+        most, best = 0.0, 1.0 * p
         for c in range(p, k):
-            if left[order[c]] > most:
-                most, best = left[order[c]], c
-        if not most > _ROUNDED * largest:
-            return p
-        if most < _INDEPENDENT * largest:
+            longer = left[c] > most
+            most, best = select(longer, left[c], most), select(longer, c, best)
+        remains = most > _ROUNDED * largest
+        if not everywhere(remains):
+            return p if nowhere(remains) else -1
+        if not everywhere(most >= _INDEPENDENT * largest):
             return -1
-        order[p], order[best] = order[best], order[p]
-        pivot = order[p]
+        _exchange(which, 0, p, best)
+        for j in range(n):
+            _exchange(rows, j * k, p, best)
+        for c in range(p):  # these shares stand in columns
+            _exchange(shares, c * k, p, best)
         squares[p] = most
         share[:] = 0.0
         for j in range(n):
-            entry = rows[j, pivot]
-            if counts[j] == what and entry != 0.0:
-                for c in range(k):
+            entry = rows[j, p]
+            if counts[j] == what and not everywhere(entry == 0.0):
+                for c in range(p + 1, k):
                     share[c] += entry * rows[j, c]
-        for c in range(p + 1):
-            share[order[c]] = 0.0
         for c in range(p + 1, k):
-            share[order[c]] /= most
-            shares[order[c], p] = share[order[c]]
+            share[c] /= most
+            shares[p, c] = share[c]
         left[:] = 0.0
         for j in range(n):
-            entry = rows[j, pivot]
-            if entry != 0.0:
-                for c in range(k):
+            entry = rows[j, p]
+            if not everywhere(entry == 0.0):
+                for c in range(p + 1, k):
                     rows[j, c] -= entry * share[c]
             if counts[j] == what:
-                for c in range(k):
+                for c in range(p + 1, k):
                     left[c] += rows[j, c] * rows[j, c]
     return k
 
 
+@helper
+def _exchange(x, first, p, other):
+    """Let two numbers of an array change places, the p-th and another behind the `first`."""
+    kept = entry_at(x, first, p)
+    put_entry_at(x, first, p, entry_at(x, first, other))
+    put_entry_at(x, first, other, kept)
+
+
 @shared
 def _independent_rows(loops, floats, jacobian, which):
-    """Write the numbers of independent rows of a Jacobian, those of gears with followers first; return how many."""
+    """Write the numbers of independent rows of a Jacobian, those of gears with followers first; return how many.
+
+    It is -1 if not all lanes have as many.
+    """
     k, n = jacobian.shape
     followers = loops[0, layout.FOLLOWERS]
     m = k - followers
-    folded, lengths, squares, chosen = np.empty((m, n)), np.empty(n), np.empty(m), np.empty(min(m, n), np.int64)
+    folded, room, chosen = (
+        np.empty((m, n), jacobian.dtype),
+        np.empty(n + m, jacobian.dtype),
+        np.empty(min(m, n), jacobian.dtype),
+    )
+    lengths, squares = room[:n], room[n:]
     fold_rows(loops, floats, jacobian, folded)
     leaders_lengths(loops, floats, lengths)
     r = choose_rows(folded, lengths, longest_row(loops, floats, jacobian, None), squares, chosen)
+    if r < 0:
+        return -1
     number_rows(loops, chosen, which[: followers + r])
     return followers + r
 
@@ -100,27 +122,28 @@ def _independent_rows(loops, floats, jacobian, which):
 def split_rows(jacobian, which, ones, unknown, least):
     """Return what `split_constraints` does, of the rows `which`; of those in all fewer than there are, or -1, if unclear."""
     n, k = jacobian.shape[1], which.size
-    rows, shares, room = np.empty((n, k)), np.empty((k, k)), np.empty((3, k))
-    order, squares, largest, among = np.empty(k, np.int64), room[0], 0.0, 0.0
+    rows, space = np.empty((n, k), jacobian.dtype), np.empty((k + 4, k), jacobian.dtype)
+    shares, room, squares, numbers, largest, among = space[:k], space[k : k + 2], space[k + 2], space[k + 3], 0.0, 0.0
     for c in range(k):
-        order[c] = c
+        numbers[c] = which[c]
         total, there = 0.0, 0.0
         for j in range(n):
-            entry = jacobian[which[c], j]
+            entry = entry_at(jacobian, j, which[c] * n)
             rows[j, c] = entry if least and unknown[j] else entry * ones[j]
-            total += (entry * ones[j]) ** 2
+            sized = entry * ones[j]
+            total += sized * sized
             if unknown[j]:
                 there += rows[j, c] * rows[j, c]
         largest, among = max(largest, total), max(among, there)
-    first = make_orthogonal(rows, unknown, False, shares, order, squares, room[1:], 0, largest)
+    first = make_orthogonal(rows, unknown, False, shares, numbers, squares, room, 0, largest)
     end = first
     if first >= 0:
         for j in range(n):
             if not unknown[j]:
                 for p in range(first, k):
-                    rows[j, order[p]] = 0.0
-        end = make_orthogonal(rows, unknown, True, shares, order, squares, room[1:], first, among)
-    return (rows, which, shares, order, squares), first, end
+                    rows[j, p] = 0.0
+        end = make_orthogonal(rows, unknown, True, shares, numbers, squares, room, first, among)
+    return (rows, numbers, shares, squares), first, end
 
 
 @shared
@@ -133,13 +156,15 @@ def split_constraints(loops, floats, jacobian, ones, unknown, least):
     as long as the rest.
     """
     k = loops[0, layout.ROWS]
-    which, end = np.arange(k), -1
+    which, end = np.empty(k, jacobian.dtype), -1
+    for c in range(k):
+        which[c] = c
     if loops[0, layout.WHOLE_RANK] == k:
         split, first, end = split_rows(jacobian, which, ones, unknown, least)
-    if end < k:
+    if end < k and (loops[0, layout.WHOLE_RANK] != k or lane_count(jacobian) == 1):  # else not all lanes are alike, perhaps
         count = _independent_rows(loops, floats, jacobian, which)
-        split, first, end = split_rows(jacobian, which[:count], ones, unknown, least)
-        if end < count:
+        split, first, end = split_rows(jacobian, which[: max(count, 0)], ones, unknown, least)
+        if count < 0 or end < count:
             end = -1
     if status_of_rows(jacobian) != layout.OK:  # there are none of a disc that lies flat
         first = end = -1
@@ -167,7 +192,7 @@ def take_least(split, first, end, unknown, ones, x, carried):
                 left = max(left, abs(x[j, c]))
                 x[j, c] = 0.0
     take_out(split, unknown, True, first, end, x, carried)
-    return left / greatest if greatest > 0.0 else 0.0
+    return left / select(greatest > 0.0, greatest, 1.0)
 
 
 @shared
@@ -180,12 +205,14 @@ def share_least(loops, floats, unknown, driven, v, a, sides, jacobian, efforts, 
     n, k = tau.size, loops[0, layout.ROWS]
     if opening(sides[0], jacobian, sides[1], v, a, k - loops[0, layout.GEARS]):
         return layout.INCONSISTENT
-    needed, ones = np.empty((n, 1)), np.empty(n)
+    needed, ones = np.empty((n, 1), tau.dtype), np.empty(n, tau.dtype)
     ones_of(loops, floats, ones)
     for j in range(n):
         needed[j, 0] = efforts[j] - driven[j]
     split, first, end = split_constraints(loops, floats, jacobian, ones, unknown, True)
-    if end < 0 or not take_least(split, first, end, unknown, ones, needed, np.zeros((k, 1))) <= BALANCED:
+    if end < 0:
+        return layout.SINGULAR
+    if not everywhere(take_least(split, first, end, unknown, ones, needed, np.zeros((k, 1), tau.dtype)) <= BALANCED):
         return layout.SINGULAR
     for j in range(n):
         tau[j] = needed[j, 0]
@@ -195,34 +222,34 @@ def share_least(loops, floats, unknown, driven, v, a, sides, jacobian, efforts, 
 @shared
 def take_out(split, counts, what, first, end, x, carried):
     """Subtract multiples of orthogonal rows from columns x so that nothing along them is left where it counts."""
-    rows, _, _, order, squares = split
+    rows, _, _, squares = split
     n, m = x.shape
-    share = np.empty(m)
+    share = np.empty(m, x.dtype)
     for _ in range(2):  # the second time for rounding
         for p in range(first, end):
             share[:] = 0.0
             for j in range(n):
-                entry = rows[j, order[p]] / squares[p]
-                if counts[j] == what and entry != 0.0:
+                entry = rows[j, p] / squares[p]
+                if counts[j] == what and not everywhere(entry == 0.0):
                     for c in range(m):
                         share[c] += entry * x[j, c]
             for j in range(n):
-                entry = rows[j, order[p]]
-                if entry != 0.0:
+                entry = rows[j, p]
+                if not everywhere(entry == 0.0):
                     for c in range(m):
                         x[j, c] -= entry * share[c]
             for c in range(m):
-                carried[order[p], c] += share[c]
+                carried[p, c] += share[c]
 
 
 @helper
 def to_given_rows(split, end, carried):
     """Replace how often orthogonal rows are subtracted (r x m) by how often the rows are of which they were made."""
-    _, _, shares, order, _ = split
+    shares = split[2]
     for p in range(end - 1, -1, -1):
-        now = carried[order[p]]
+        now = carried[p]
         for c in range(p + 1, end):
-            share, later = shares[order[c], p], carried[order[c]]
+            share, later = shares[p, c], carried[c]
             for i in range(now.size):
                 now[i] -= share * later[i]
 
@@ -230,46 +257,45 @@ def to_given_rows(split, end, carried):
 @helper
 def write_multipliers(split, end, carried, multipliers):
     """Write the multipliers (k) of all constraints from how often the orthogonal rows are subtracted (r x 1), used up."""
-    _, which, _, order, _ = split
     to_given_rows(split, end, carried)
     multipliers[:] = 0.0
     for p in range(end):
-        multipliers[which[order[p]]] = carried[order[p], 0]
+        put_entry_at(multipliers, 0, split[1][p], carried[p, 0])
 
 
 @helper
 def complete_motion(split, first, unknown, ones, efforts, w):
     """Write into w (n) the efforts (n x 1) that are `unknown`, and elsewhere the least motion with which ``J w = 0``."""
-    rows, _, _, order, squares = split
+    rows, _, _, squares = split
     for j in range(w.size):
         w[j] = efforts[j, 0] if unknown[j] else 0.0
     for p in range(first):
         share = 0.0
         for j in range(w.size):
             if unknown[j]:
-                share += rows[j, order[p]] * w[j] / squares[p]
+                share += rows[j, p] * w[j] / squares[p]
         for j in range(w.size):
             if not unknown[j]:
-                w[j] -= share * rows[j, order[p]] * ones[j]
+                w[j] -= share * rows[j, p] * ones[j]
 
 
 @helper
 def add_least(split, first, end, right, x):
     """Add to columns x (n x m) the least with which rows are equal to `right` (r x m, used up), those before `first` anyway.
 
-    The rows are meant as they were before they were made orthogonal.
+    The rows are meant as they were before they were made orthogonal, in the order of `split`.
     """
-    rows, _, shares, order, squares = split
+    rows, _, shares, squares = split
     for p in range(end):
-        now = right[order[p]]
+        now = right[p]
         for c in range(p + 1, end):
-            share, then = shares[order[c], p], right[order[c]]
+            share, then = shares[p, c], right[c]
             for i in range(now.size):
                 then[i] -= share * now[i]
         if p >= first:
             for j in range(x.shape[0]):
-                entry = rows[j, order[p]] / squares[p]
-                if entry != 0.0:
+                entry = rows[j, p] / squares[p]
+                if not everywhere(entry == 0.0):
                     for i in range(now.size):
                         x[j, i] += entry * now[i]
 
@@ -302,7 +328,7 @@ def _share_with_others(split, end, jacobian, weights, ones, counts, what, multip
     efforts are sought (`what`).
     """
     k, n = jacobian.shape
-    _, which, _, order, _ = split
+    which = split[1].astype(np.int64)
     m, others, redundant = k - end, np.empty(k - end, np.int64), np.ones(k, np.bool_)
     for c in range(end):
         redundant[which[c]] = False
@@ -320,8 +346,7 @@ def _share_with_others(split, end, jacobian, weights, ones, counts, what, multip
     for c in range(m):
         vanishing[others[c], c] = weights[others[c]]
         for p in range(end):
-            i = which[order[p]]
-            vanishing[i, c] = -weights[i] * made[order[p], c]
+            vanishing[which[p], c] = -weights[which[p]] * made[p, c]
     for c in range(m):
         for d in range(c + 1):
             system[c, d] = 0.0

@@ -29,13 +29,13 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.kinematics import world_poses
 from titop.solvers.native.kernel import shared
-from titop.solvers.native.signatures import FLAG, FLOATS, INTS, MASK, REAL, VECTOR
+from titop.solvers.native.signatures import FLAG, FLOATS, INTS, MASK, REAL, RESULT, RESULT_ROWS, STATE, VECTOR
 
 #: Whether the system has general blocks or interactions: see `pair.Pair`.
 LAWS = True
 
 
-@pair(INTS, INTS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR)
+@pair(INTS, INTS, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, RESULT)
 def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a):
     """Forward dynamics of a system with rigid closures into `a`; `tree` is that of the coordinates that lead (`following`)."""
     if not sizes_fit(ints, q, v, tau, a):
@@ -70,7 +70,7 @@ def _least_efforts(loops, unknown, driven, ints, floats, numbers, stages, law, q
     return status if status != layout.OK else status_of(tau)
 
 
-@pair(INTS, MASK, VECTOR, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR)
+@pair(INTS, MASK, VECTOR, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, RESULT)
 def constrained_inverse(loops, unknown, driven, ints, floats, numbers, stages, q, v, a, tau):
     """Inverse dynamics of a system with rigid closures into `tau`: the least efforts on the coordinates `unknown`.
 
@@ -82,7 +82,7 @@ def constrained_inverse(loops, unknown, driven, ints, floats, numbers, stages, q
     return _least_efforts(loops, unknown, driven, ints, floats, numbers, stages, law, q, v, a, tau, None)
 
 
-@pair(INTS, MASK, VECTOR, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, FLOATS)
+@pair(INTS, MASK, VECTOR, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, RESULT, RESULT_ROWS)
 def constrained_mass_inverse(loops, unknown, driven, ints, floats, numbers, stages, q, v, a, tau, matrix):
     """Inverse dynamics of a system with rigid closures, as `constrained_inverse`, and the mass matrix of the tree."""
     n = tau.size

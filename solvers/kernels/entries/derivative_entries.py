@@ -207,7 +207,7 @@ def constrained_derivatives(tree, paths, loops, ints, floats, numbers, stages, q
     chosen, gram = forward[4], forward[6]
     r = gram.shape[0]
     for c in range(r):
-        multipliers[remaining(loops, chosen[c])] = gram[c, r]
+        multipliers[remaining(loops, int(chosen[c]))] = gram[c, r]
     status = slopes_with_closures(
         ints, loaded, numbers, stages, spare, loops, paths, q, v, a, multipliers, rooms, layout.KNOWN, False, changes, rows
     )

@@ -22,7 +22,7 @@ from titop.solvers.kernels.equations.whole_passes import (
 )
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import copy
-from titop.solvers.kernels.tree.composite import composite_inertias, fill_mass_matrix
+from titop.solvers.kernels.tree.composite import write_mass_matrix
 from titop.solvers.kernels.tree.kinematics import normalise, outward_poses, write_rates
 from titop.solvers.kernels.tree.packing import pack_tables
 from titop.solvers.native.kernel import entry
@@ -114,12 +114,10 @@ def whole_mass_matrix(ints, floats, numbers, stages, q, matrix):
         return layout.NOT_FINITE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
     work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype)
-    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n, q.dtype), work)
+    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n, q.dtype) if LAWS else None, work)
     if status != layout.OK:
         return status
-    matrix[:] = 0.0
-    composite_inertias(ints, floats, law, work)
-    fill_mass_matrix(ints, floats, law, work, matrix)
+    write_mass_matrix(ints, floats, law, work, matrix)
     return layout.OK
 
 
@@ -156,7 +154,7 @@ def put_inputs(count, places, resting, first, columns, units, floats, numbers, u
     return status_of(u)
 
 
-@entry(INTS, INTS, FLOATS, INTS, VECTOR, FLOATS, FLOATS, FLOATS, patience=PATIENCE)
-def pack(ints, sources, constants, port_table, params, floats, frames, ports):
+@entry(INTS, INTS, INTS, FLOATS, INTS, VECTOR, FLOATS, FLOATS, FLOATS, patience=PATIENCE)
+def pack(ints, sources, welded, constants, port_table, params, floats, frames, ports):
     """From parameters to tables; returns 1 when a parameter is unusable."""
-    return pack_tables(ints, sources, constants, port_table, params, floats, frames, ports)
+    return pack_tables(ints, sources, welded, constants, port_table, params, floats, frames, ports)

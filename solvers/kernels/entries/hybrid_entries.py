@@ -75,7 +75,7 @@ def _split(loops, floats, jacobian, chosen, ones, imposed):
     followers, r = loops[0, layout.FOLLOWERS], chosen.size
     if followers + r != loops[0, layout.WHOLE_RANK]:
         return split_constraints(loops, floats, jacobian, ones, imposed, True)
-    which = np.empty(followers + r, np.int64)
+    which = np.empty(followers + r, jacobian.dtype)
     number_rows(loops, chosen, which)
     split, first, end = split_rows(jacobian, which, ones, imposed, True)
     return split, first, end if end == which.size else -1
@@ -92,7 +92,7 @@ def _shared(split, first, end, imposed, ones, tau, efforts, carried):
     return needed
 
 
-@pair(INTS, INTS, MASK, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR)
+@pair(INTS, INTS, MASK, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, STATE, RESULT, RESULT)
 def constrained_hybrid(tree, loops, imposed, ints, floats, numbers, stages, q, v, tau, a, accelerations, efforts):
     """Hybrid dynamics of a system with rigid closures into `accelerations` and `efforts`, the least where there is a choice.
 

@@ -19,7 +19,7 @@ from titop.solvers.kernels.ports.interactions import stored_energy
 from titop.solvers.kernels.ports.port_motion import acceleration_of, in_axes, move_along, turn_columns, walk, write_port_motion
 from titop.solvers.kernels.spatial.algebra import copy, put_six
 from titop.solvers.kernels.tree.balances import add_energy, add_mass, add_momentum
-from titop.solvers.kernels.tree.composite import composite_inertias, fill_mass_matrix, write_momentum_matrix
+from titop.solvers.kernels.tree.composite import composite_inertias, write_mass_matrix, write_momentum_matrix
 from titop.solvers.kernels.tree.factor import factor, invert
 from titop.solvers.kernels.tree.inverse import outward_motions
 from titop.solvers.kernels.tree.joints import element_of
@@ -150,7 +150,7 @@ def momentum_matrix(ints, floats, numbers, stages, q, matrix):
         np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None,
         np.empty((count, layout.FORWARD_COLUMNS), q.dtype),
     )
-    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n, q.dtype), work)
+    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n, q.dtype) if LAWS else None, work)
     if status != layout.OK:
         return status
     if LAWS:
@@ -196,12 +196,11 @@ def inverse_mass_matrix(ints, floats, numbers, stages, tree, q, inverse):
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
     work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype)
-    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n, q.dtype), work)
+    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n, q.dtype) if LAWS else None, work)
     if status != layout.OK:
         return status
-    matrix = np.zeros((n, n), q.dtype)
-    composite_inertias(ints, floats, law, work)
-    fill_mass_matrix(ints, floats, law, work, matrix)
+    matrix = np.empty((n, n), q.dtype)
+    write_mass_matrix(ints, floats, law, work, matrix)
     failed = factor(tree, matrix)
     if failed >= 0:
         return element_of(ints, failed)

@@ -245,8 +245,8 @@ def begin(patient, clock, law, there, rooms, y, states, rates):
 
 @helper
 def held_steps(
-    tries, used, end, patient, clock, estimators, coefficients, curve, times, y, outputs,
-    law, there, rooms, states, rates, within,
+    tries, used, end, patient, clock, estimators, coefficients, curve, times, y, outputs, law, there, rooms, states, rates,
+    within,
 ):  # fmt: skip
     """Make steps, to the end in the clock or until all `tries` are made; return a status. See `members`."""
     rows, place = coefficients.shape[0], 0
@@ -273,8 +273,13 @@ def held_steps(
         is_step = runge_kutta.take_or_leave(status == layout.OK, end, clock, estimators, states, rates)
         for k in range(y.size):
             y[k] = select(is_step, states[end, k], y[k])
-        before, t, last = clock[runge_kutta.BEFORE], clock[runge_kutta.TIME], clock[runge_kutta.LAST]
-        filled, counted = False, 0.0
+        before, t, last, filled, counted = (
+            clock[runge_kutta.BEFORE],
+            clock[runge_kutta.TIME],
+            clock[runge_kutta.LAST],
+            False,
+            0.0,
+        )
         for p in range(place, times.size):
             if everywhere(times[p] > t):
                 break
@@ -341,8 +346,10 @@ def lane_steps(
     Those up to where one has come to grief are made. Callers go on with `members`.
     """
     law = np.empty((1, ints[0, layout.LAW_SIZE]), y.dtype) if LAWS else None
-    work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), y.dtype)
-    world = np.empty((world_rows(ints), 12), y.dtype)
+    work, world = (
+        np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), y.dtype),
+        np.empty((world_rows(ints), 12), y.dtype),
+    )
     multi, nq, nv = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS), y.dtype), ints[0, layout.NQ], imposed.size
     rooms = np.empty(nq, y.dtype), np.empty(nv, y.dtype), np.empty(nv, y.dtype), np.empty(nv, y.dtype), work, multi, world
     shape = coefficients.shape[0], y.size

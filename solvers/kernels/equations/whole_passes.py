@@ -19,27 +19,11 @@ from titop.solvers.kernels.laws.compiled_laws import add_port_wrenches, write_ow
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts, apply_interactions, write_interactions
 from titop.solvers.kernels.ports.loads import apply_loads, apply_to_ports
 from titop.solvers.kernels.ports.surroundings import subtract_from_laws, subtract_from_wrenches, write_surroundings
-from titop.solvers.kernels.spatial.algebra import (
-    add_inertia,
-    add_six,
-    carry_inertia,
-    carry_wrench,
-    copy,
-    put_six,
-    rigid_wrench,
-    six,
-)
+from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, copy, put_six, rigid_wrench, six
 from titop.solvers.kernels.tree.armatures import armature_effort
-from titop.solvers.kernels.tree.composite import fill_mass_matrix
-from titop.solvers.kernels.tree.forward import (
-    inertia_of,
-    inward_elimination,
-    outward_accelerations,
-    rigid_laws,
-    take_law,
-    write_rigid_inertia,
-)
-from titop.solvers.kernels.tree.general import add_at_port, write_port_accelerations
+from titop.solvers.kernels.tree.composite import write_mass_matrix
+from titop.solvers.kernels.tree.forward import inward_elimination, outward_accelerations, rigid_laws
+from titop.solvers.kernels.tree.general import write_port_accelerations
 from titop.solvers.kernels.tree.inverse import accelerate, inward_wrenches, outward_motions, without_wrenches
 from titop.solvers.kernels.tree.joints import along_joint
 from titop.solvers.kernels.tree.kinematics import outward_twists, start, world_poses
@@ -263,9 +247,8 @@ def mass_and_efforts_of(ints, floats, law, q, v, a, work, world, tau, matrix):
     start_efforts(ints, floats, q, v, tau)
     _outward_wrenches(ints, floats, law, v, a, work)
     apply_to_all(ints, floats, law, work, world, tau)
-    _inward_wrenches_and_inertias(ints, floats, law, a, work, tau)
-    matrix[:] = 0.0
-    fill_mass_matrix(ints, floats, law, work, matrix)
+    _inward_wrenches(ints, floats, law, a, work, tau)
+    write_mass_matrix(ints, floats, law, work, matrix)
 
 
 @helper
@@ -281,13 +264,11 @@ def _outward_wrenches(ints, floats, law, v, a, work):
             write_own_result(n, record, acceleration, own, record, result_at(n))
             continue
         put_six(work, i, layout.BIAS, rigid_wrench(floats, i, layout.MASS, six(work, i, layout.TWIST), acceleration))
-        write_rigid_inertia(floats, i, work)
 
 
 @helper
-def _inward_wrenches_and_inertias(ints, floats, law, a, work, tau):
-    """From the leaves inwards: efforts, and the inertia of every subtree with all its joints held."""
-    nothing = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+def _inward_wrenches(ints, floats, law, a, work, tau):
+    """From the leaves inwards: efforts."""
     for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
         p = ints[i, layout.PARENT]
         if law is not None and ints[i, layout.LAW] >= 0:
@@ -295,18 +276,13 @@ def _inward_wrenches_and_inertias(ints, floats, law, a, work, tau):
         wrench = six(work, i, layout.BIAS)
         along_joint(ints, floats, i, wrench, tau, ints[i, layout.V])
         armature_effort(ints, floats, i, a, tau, ints[i, layout.V])
-        if law is not None and ints[i, layout.LAW] >= 0:
-            take_law(ints, law, i, work)
         if p == 0:
             continue
-        wrench, inertia = carry_wrench(work, i, layout.R, wrench), inertia_of(work, i)
-        masses, moments, turning = carry_inertia(work, i, layout.R, inertia[0], inertia[1], inertia[2])
+        wrench = carry_wrench(work, i, layout.R, wrench)
         if law is not None and ints[i, layout.PORT] >= 0:
             add_six(law, 0, ints[i, layout.PORT] + layout.PORT_WRENCH, wrench)
-            add_at_port(ints, law, i, p, masses, moments, turning, nothing)
             continue
         add_six(work, p, layout.BIAS, wrench)
-        add_inertia(work, p, layout.MA, (masses, moments, turning))
 
 
 @helper

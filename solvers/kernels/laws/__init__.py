@@ -11,5 +11,6 @@
   `rod_lines`: what pulls along lines, in deformable bodies and in rods;
 - `gravity`: that of a planet on bodies;
 - `contact`, `rod_contact`, `soft_contact`: contacts of rigid bodies, along rods and of deformable bodies, by the law of
-  `titop.blocks.laws.touch`.
+  `titop.blocks.laws.touch`;
+- `lane_by_lane`: laws that take one state at a time, asked for each of several.
 """

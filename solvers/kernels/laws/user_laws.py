@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
-from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -26,6 +24,7 @@ from titop.solvers.kernels.laws.compiled_interactions import (
     slopes_width,
 )
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw, CompiledSurroundings, surroundings_by
+from titop.solvers.native.identity import identity_of
 from titop.solvers.native.kernel import UserHelper
 
 
@@ -61,47 +60,7 @@ def interaction_stages_of(law: Law) -> InteractionStages:
 
 def _unique_name(function: Any, *others: Any) -> str:
     """Return a name for the stages of a function, and of others with it, with a hash of them and of all that they call."""
-    digest = hashlib.sha256()
-    for part in (function, *others):
-        _feed(digest, part, set())
-    return f"law_{function.__name__}_{digest.hexdigest()[:16]}"
-
-
-def _feed(digest: Any, thing: Any, seen: set[int]) -> None:
-    """Add to a hash what decides what a function or value does in compiled code."""
-    function = getattr(thing, "py_func", thing)
-    if isinstance(function, FunctionType):
-        if id(function) in seen:
-            return
-        seen.add(id(function))
-        _feed_code(digest, function.__code__)
-        names = _names(function.__code__)
-        for name in sorted(names & function.__globals__.keys()):
-            digest.update(name.encode())
-            _feed(digest, function.__globals__[name], seen)
-        for cell in function.__closure__ or ():
-            _feed(digest, cell.cell_contents, seen)
-        _feed(digest, function.__defaults__, seen)
-    elif isinstance(thing, np.ndarray):
-        digest.update(f"{thing.dtype} {thing.shape}".encode() + thing.tobytes())
-    elif isinstance(thing, ModuleType):
-        digest.update(f"{thing.__name__} {getattr(thing, '__version__', '')}".encode())
-    else:
-        digest.update(repr(thing).encode())
-
-
-def _feed_code(digest: Any, code: CodeType) -> None:
-    digest.update(code.co_code + repr((code.co_names, code.co_varnames, code.co_freevars)).encode())
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            _feed_code(digest, constant)
-        else:
-            digest.update(repr(constant).encode())
-
-
-def _names(code: CodeType) -> set[str]:
-    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
-    return set(code.co_names).union(*(_names(constant) for constant in inner))
+    return f"law_{function.__name__}_{identity_of(function, *others)}"
 
 
 def _writing(function: Any) -> Any:

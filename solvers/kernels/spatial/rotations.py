@@ -18,18 +18,21 @@ from titop.solvers.native.kernel import helper
 def rotation_log(m):
     """Return the rotation vector of a rotation matrix (Shepperd's method)."""
     trace = m[0] + m[4] + m[8]
-    if trace.real >= m[0].real and trace.real >= m[4].real and trace.real >= m[8].real:
-        x, y, z, w = m[7] - m[5], m[2] - m[6], m[3] - m[1], 1.0 + trace
-    elif m[0].real >= m[4].real and m[0].real >= m[8].real:
-        x, y, z, w = 1.0 - trace + 2.0 * m[0], m[3] + m[1], m[6] + m[2], m[7] - m[5]
-    elif m[4].real >= m[8].real:
-        x, y, z, w = m[1] + m[3], 1.0 - trace + 2.0 * m[4], m[7] + m[5], m[2] - m[6]
-    else:
-        x, y, z, w = m[2] + m[6], m[5] + m[7], 1.0 - trace + 2.0 * m[8], m[3] - m[1]
-    if w.real < 0.0:
-        x, y, z, w = -x, -y, -z, -w
+    a, b, c, t = m[0].real, m[4].real, m[8].real, trace.real
+    by_w, by_x, by_y = (t >= a) & (t >= b) & (t >= c), (a >= b) & (a >= c), b >= c
+    rx, ry, rz = m[7] - m[5], m[2] - m[6], m[3] - m[1]
+    xy, xz, yz = m[1] + m[3], m[2] + m[6], m[5] + m[7]
+    x = select(by_w, rx, select(by_x, 1.0 - trace + 2.0 * m[0], select(by_y, xy, xz)))
+    y = select(by_w, ry, select(by_x, xy, select(by_y, 1.0 - trace + 2.0 * m[4], yz)))
+    z = select(by_w, rz, select(by_x, xz, select(by_y, yz, 1.0 - trace + 2.0 * m[8])))
+    w = select(by_w, 1.0 + trace, select(by_x, rx, select(by_y, ry, rz)))
+    side = select(w.real < 0.0, -1.0, 1.0)
+    x, y, z, w = side * x, side * y, side * z, side * w
     sine = np.sqrt(x * x + y * y + z * z)
-    scale = 2.0 / w * (1.0 - (sine / w) ** 2 / 3.0) if sine.real < CENTRAL_STEP * w.real else 2.0 * _angle(sine, w) / sine
+    small, part = sine.real < CENTRAL_STEP * w.real, sine / w
+    scale = 2.0 / w * (1.0 - part * part / 3.0)
+    if not everywhere(small):
+        scale = select(small, scale, 2.0 * _angle(sine, w) / sine)
     return scale * x, scale * y, scale * z
 
 

@@ -4,8 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.laws.vectors import product
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.spatial.algebra import add_inertia, carry_inertia, carry_wrench, inertia_times, put_six, six
+from titop.solvers.kernels.spatial.algebra import (
+    add_inertia,
+    add_six,
+    add_three,
+    carry_inertia,
+    carry_wrench,
+    cross,
+    inertia_times,
+    matrix_of,
+    put_pose,
+    put_six,
+    put_three,
+    rigid_momentum,
+    rotate,
+    rotate_back,
+    rotate_symmetric,
+    six,
+    three,
+)
 from titop.solvers.kernels.tree.forward import inertia_of, take_law, write_rigid_inertia
 from titop.solvers.kernels.tree.general import add_at_port, port_effort
 from titop.solvers.kernels.tree.joints import along_joint, axis, coordinates_of
@@ -15,29 +34,21 @@ _START = np.int64(0)
 
 
 @shared
-def composite_inertias(ints, floats, law, work):
-    """From the leaves inwards: the inertia of every subtree with all its joints held, into the work rows."""
-    for i in range(1, ints[0, layout.ELEMENTS]):
-        put_six(work, i, layout.BIAS, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-        if law is None or ints[i, layout.LAW] < 0:
-            write_rigid_inertia(floats, i, work)
-    for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
-        if law is not None and ints[i, layout.LAW] >= 0:
-            take_law(ints, law, i, work)
-        p = ints[i, layout.PARENT]
-        if p == 0:
-            continue
-        inertia = inertia_of(work, i)
-        a, b, c = carry_inertia(work, i, layout.R, inertia[0], inertia[1], inertia[2])
-        if law is not None and ints[i, layout.PORT] >= 0:
-            add_at_port(ints, law, i, p, a, b, c, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-            continue
-        add_inertia(work, p, layout.MA, (a, b, c))
+def write_mass_matrix(ints, floats, law, work, matrix):
+    """Write the mass matrix, from known poses, and laws whose M become composite.
 
-
-@shared
-def fill_mass_matrix(ints, floats, law, work, matrix):
-    """Write the columns: the efforts along every path to the world of a unit acceleration."""
+    Column k has the efforts along the path to the world of a unit acceleration of coordinate k. What is rigid is turned to the
+    axes of the world, each element about its own origin: on their way inwards forces are then only moved.
+    """
+    matrix[:] = 0.0
+    if law is None:
+        _turn_to_world(ints, floats, work)
+        for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
+            _rigid_columns(ints, floats, work, i, matrix)
+            if ints[i, layout.PARENT] > 0:
+                _add_rigid(work, i, ints[i, layout.PARENT])
+        return
+    composite_inertias(ints, floats, law, work)
     for i in range(1, ints[0, layout.ELEMENTS]):
         a, b, c = inertia_of(work, i)
         k = ints[i, layout.V]
@@ -46,8 +57,97 @@ def fill_mass_matrix(ints, floats, law, work, matrix):
             along_joint(ints, floats, i, force, matrix[k + j], k)
             matrix[k + j, k + j] += floats[i, layout.ARMATURE + j]
             _along_path(ints, floats, law, work, i, force, matrix, k + j)
-        if law is not None and ints[i, layout.LAW] >= 0:
+        if ints[i, layout.LAW] >= 0:
             _own_columns(ints, floats, law, work, i, matrix)
+
+
+@helper
+def _turn_to_world(ints, floats, work):
+    """Write every element's pose in its parent, and its rigid body's inertia, in the axes of the world."""
+    for i in range(1, ints[0, layout.ELEMENTS]):
+        p, rotation, position = ints[i, layout.PARENT], matrix_of(work, i, layout.R), three(work, i, layout.P)
+        if p > 0:
+            rotation = product(matrix_of(work, p, layout.AXES), rotation)
+            position = rotate(work, p, layout.AXES, position[0], position[1], position[2])
+        put_pose(work, i, layout.AXES, rotation, position)
+        x, y, z = three(floats, i, layout.MOMENT)
+        work[i, layout.SUBTREE] = floats[i, layout.MASS]
+        put_three(work, i, layout.SUBTREE + 1, rotate(work, i, layout.AXES, x, y, z))
+        put_six(work, i, layout.SUBTREE + 4, rotate_symmetric(work, i, layout.AXES, six(floats, i, layout.INERTIA)))
+
+
+@helper
+def _add_rigid(work, i, p):
+    """Add the inertia of the subtree of element i to that of its parent p, about whose origin it is then."""
+    mass, (hx, hy, hz), (x, y, z) = work[i, layout.SUBTREE], three(work, i, layout.SUBTREE + 1), three(work, i, layout.AXES + 9)
+    xx, yy, zz, xy, xz, yz = six(work, i, layout.SUBTREE + 4)
+    gx, gy, gz = hx + mass * x, hy + mass * y, hz + mass * z
+    px, py, pz = (hx + gx) * x, (hy + gy) * y, (hz + gz) * z
+    work[p, layout.SUBTREE] += mass
+    add_three(work, p, layout.SUBTREE + 1, (gx, gy, gz))
+    moved = xx + py + pz, yy + px + pz, zz + px + py, xy - hx * y - gy * x, xz - hx * z - gz * x, yz - hy * z - gz * y
+    add_six(work, p, layout.SUBTREE + 4, moved)
+
+
+@helper
+def _rigid_columns(ints, floats, work, i, matrix):
+    """Write rows and columns of the joint of element i, whose subtree is rigid: a unit acceleration, and its force inwards."""
+    for j in range(coordinates_of(ints[i, layout.KIND])):
+        k, at = ints[i, layout.V] + j, i
+        fx, fy, fz, tx, ty, tz = rigid_momentum(work, i, layout.SUBTREE, _turned_axis(ints, floats, work, i, j))
+        _along_axes(ints, floats, work, i, (fx, fy, fz, tx, ty, tz), matrix, k)
+        matrix[k, k] += floats[i, layout.ARMATURE + j]
+        while ints[at, layout.PARENT] > 0 and ints[ints[at, layout.PARENT], layout.LAST] >= 0:  # until nothing moves any more
+            x, y, z = cross(work[at, layout.AXES + 9], work[at, layout.AXES + 10], work[at, layout.AXES + 11], fx, fy, fz)
+            tx, ty, tz = tx + x, ty + y, tz + z
+            at = ints[at, layout.PARENT]
+            _along_axes(ints, floats, work, at, (fx, fy, fz, tx, ty, tz), matrix, k)
+
+
+@helper
+def _turned_axis(ints, floats, work, i, j):
+    """Return column j of the motion subspace of element i's joint, in the axes of the world."""
+    along, about, at = floats[i, layout.LINEAR], floats[i, layout.ANGULAR], layout.AXES + 2
+    if ints[i, layout.KIND] != layout.AXIAL:
+        along, at = 1.0 if ints[i, layout.KIND] == layout.FREE and j < 3 else 0.0, layout.AXES + j % 3
+        about = 1.0 - along
+    x, y, z = work[i, at], work[i, at + 3], work[i, at + 6]
+    return along * x, along * y, along * z, about * x, about * y, about * z
+
+
+@helper
+def _along_axes(ints, floats, work, i, force, matrix, k):
+    """Write into row and column k what a force, in the axes of the world, does along the joint of element i."""
+    kind, j, (fx, fy, fz, tx, ty, tz) = ints[i, layout.KIND], ints[i, layout.V], force
+    if kind == layout.AXIAL:
+        x, y, z = work[i, layout.AXES + 2], work[i, layout.AXES + 5], work[i, layout.AXES + 8]
+        effort = floats[i, layout.LINEAR] * (x * fx + y * fy + z * fz) + floats[i, layout.ANGULAR] * (x * tx + y * ty + z * tz)
+        matrix[k, j] = matrix[j, k] = effort
+    elif kind != layout.WELD:
+        if kind == layout.FREE:
+            put_three(matrix, k, j, rotate_back(work, i, layout.AXES, fx, fy, fz))
+        put_three(matrix, k, j + (3 if kind == layout.FREE else 0), rotate_back(work, i, layout.AXES, tx, ty, tz))
+        _mirror(matrix, k, j, coordinates_of(kind))
+
+
+@helper
+def composite_inertias(ints, floats, law, work):
+    """From the leaves inwards: the inertia of every subtree with all its joints held, into the work rows."""
+    for i in range(1, ints[0, layout.ELEMENTS]):
+        if ints[i, layout.LAW] < 0:
+            write_rigid_inertia(floats, i, work)
+    for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
+        if ints[i, layout.LAW] >= 0:
+            take_law(ints, law, i, work)
+        p = ints[i, layout.PARENT]
+        if p == 0:
+            continue
+        inertia = inertia_of(work, i)
+        a, b, c = carry_inertia(work, i, layout.R, inertia[0], inertia[1], inertia[2])
+        if ints[i, layout.PORT] >= 0:
+            add_at_port(ints, law, i, p, a, b, c, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+            continue
+        add_inertia(work, p, layout.MA, (a, b, c))
 
 
 @helper

@@ -150,10 +150,10 @@ def solve_symmetric(system, n):
                 total -= system[i, k] * system[j, k]
             if i > j:
                 system[i, j] = total / system[j, j]
-            elif total > 0.0:
-                system[j, j] = math.sqrt(total)
             else:
-                return False
+                if not everywhere(total > 0.0):
+                    return False
+                system[j, j] = math.sqrt(total)
         total = system[j, n]
         for k in range(j):
             total -= system[j, k] * system[k, n]

@@ -3,6 +3,9 @@
 ``sources`` says where in the vector of parameters each row's numbers start (-1: nowhere); ``constants`` holds each element's
 fixed axis (3), linear and angular motion. ``frames`` receives, for each element, the pose in which ports are given: a
 body's reference frame, or a chain's moved joint frame. ``ports`` receives the pose of every port in its element.
+
+Rigid bodies that are welded to the body of an element belong to this element. ``welded`` has a row of sources for each of
+them; their reference frames stand behind those of the elements in ``frames``.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import math
 from titop.blocks.basics.spatial import rotation_coefficients
 from titop.blocks.laws.vectors import product, times, transposed
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.spatial.algebra import IDENTITY, matrix_of, put_pose, put_six, six_of, three
+from titop.solvers.kernels.spatial.algebra import IDENTITY, add_six, add_three, matrix_of, put_pose, six_of, three
 from titop.solvers.kernels.tree.joints import coordinates_of
 from titop.solvers.native.kernel import helper
 
@@ -24,6 +27,8 @@ CHILD = 3  # pose of the child's port (6)
 AXIS = 4  # joint axis (3)
 PITCH = 5
 DRIVE = 6  # armature (one entry a coordinate)
+BEARER = 7  # row of `frames` of what bears the port, -1 at a port of a general block; of closures, interactions, loads likewise
+WELDED = 8  # row of `welded` of the next body that belongs to the same element, or -1; in rows of welded bodies too
 # -- sources: rows of springs (first row; of stops every row) and loads
 SPRING_K = 0  # upper triangles of stiffness and damping, rest configuration
 SPRING_D = 1
@@ -34,7 +39,7 @@ SPRING_UPPER = 5
 SPRING_STOP = 6  # stiffness and dissipation
 LOAD_PORT = 0  # pose of the port (6), as for the ports of closures and interactions
 LOAD_WRENCH = 1  # force and torque (6)
-SOURCE_COLUMNS = 7
+SOURCE_COLUMNS = 9
 
 # -- constants
 FIXED_AXIS = 0
@@ -44,7 +49,7 @@ ROTORS = 5  # reflected inertias of motors (6)
 
 
 @helper
-def pack_tables(ints, sources, constants, port_table, params, floats, frames, ports):
+def pack_tables(ints, sources, welded, constants, port_table, params, floats, frames, ports):
     """Fill `floats`, `frames` and `ports`; return 0, or 1 when a parameter is unusable."""
     for k in range(params.shape[0]):
         if not math.isfinite(params[k]):
@@ -52,24 +57,33 @@ def pack_tables(ints, sources, constants, port_table, params, floats, frames, po
     for k in range(3):
         floats[0, layout.GRAVITY + k] = params[k]
     put_pose(frames, 0, 0, IDENTITY, (0.0, 0.0, 0.0))
-    bad = 0
-    for i in range(1, ints[0, layout.ELEMENTS]):
+    bad, count = 0, ints[0, layout.ELEMENTS]
+    for i in range(1, count):
         turn = _alignment(sources, constants, i, params)
         bad += 0 if math.isfinite(turn[2]) else 1  # an axis of length zero
         bad += _pack_motion(ints, sources, constants, i, params, floats)
-        _pack_tree(ints, sources, i, params, turn, frames, floats)
+        rotation, position = _joint_frame(sources, i, params, frames)
+        put_pose(floats, i, layout.R_TREE, product(rotation, turn), position)
         _pack_frame(sources, i, params, turn, frames)
-        bad += _pack_body(sources, i, params, frames, floats)
-    row = ints[0, layout.ELEMENTS]
+        for k in range(10):
+            floats[i, layout.MASS + k] = 0.0
+        floats[i, layout.TURNING] = 0.0
+        bad += _add_body(sources, i, params, frames, i, floats, i)
+        k = sources[i, WELDED]
+        while k >= 0:  # those that bear others first
+            _pack_welded_frame(welded, k, params, frames, count + k)
+            bad += _add_body(welded, k, params, frames, count + k, floats, i)
+            k = welded[k, WELDED]
+    row = count
     for _ in range(ints[0, layout.SPRINGS]):
         bad += _pack_spring(ints, sources, row, params, floats)
         row += ints[row, layout.SIZE]
     while row < ints[0, layout.FIRST_LOAD]:
         if ints[row, layout.ELEMENT] >= 0:
-            _pack_port(frames, ints[row, layout.ELEMENT], sources[row, LOAD_PORT], params, floats, row, 0)
+            _pack_port(frames, sources[row, BEARER], sources[row, LOAD_PORT], params, floats, row, 0)
         row += 1
     for row in range(ints[0, layout.FIRST_LOAD], ints[0, layout.FIRST_LOAD] + ints[0, layout.LOADS]):
-        _pack_port(frames, ints[row, layout.ELEMENT], sources[row, LOAD_PORT], params, floats, row, 0)
+        _pack_port(frames, sources[row, BEARER], sources[row, LOAD_PORT], params, floats, row, 0)
         for k in range(6):
             floats[row, layout.FORCE + k] = params[sources[row, LOAD_WRENCH] + k]
     for k in range(port_table.shape[0]):
@@ -130,18 +144,18 @@ def _pack_motion(ints, sources, constants, i, params, floats):
 
 
 @helper
-def _pack_tree(ints, sources, i, params, turn, frames, floats):
-    """Write the joint frame, aligned, in the parent: its ports' frame, then port, placement and alignment."""
+def _joint_frame(sources, i, params, frames):
+    """Return the pose of a joint's frame in what it stands on: the bearer's frame, then port and placement."""
     rotation, position = _pose(params, sources[i, PLACEMENT])
-    if ints[i, layout.PORT] < 0:
-        p = ints[i, layout.PARENT]
+    p = sources[i, BEARER]
+    if p >= 0:
         port_rotation, port_position = _pose(params, sources[i, ATTACH])
         moved = times(port_rotation, position)
         base = matrix_of(frames, p, 0)
         at = times(base, (port_position[0] + moved[0], port_position[1] + moved[1], port_position[2] + moved[2]))
         position = frames[p, 9] + at[0], frames[p, 10] + at[1], frames[p, 11] + at[2]
         rotation = product(base, product(port_rotation, rotation))
-    put_pose(floats, i, layout.R_TREE, product(rotation, turn), position)
+    return rotation, position
 
 
 @helper
@@ -154,27 +168,34 @@ def _pack_frame(sources, i, params, turn, frames):
 
 
 @helper
-def _pack_body(sources, i, params, frames, floats):
-    """Write mass, first moment and inertia about the element's origin; return 1 for a negative mass."""
-    o = sources[i, BODY]
+def _pack_welded_frame(welded, k, params, frames, row):
+    """Write the reference frame of a welded body in its element: the joint's frame, then the inverse of the child's port."""
+    rotation, position = _joint_frame(welded, k, params, frames)
+    port, (x, y, z) = _pose(params, welded[k, CHILD])
+    rotation = product(rotation, transposed(port))
+    x, y, z = times(rotation, (x, y, z))
+    put_pose(frames, row, 0, rotation, (position[0] - x, position[1] - y, position[2] - z))
+
+
+@helper
+def _add_body(sources, row, params, frames, frame, floats, i):
+    """Add a body's mass, first moment and inertia about the origin to element i's; return 1 for a negative mass."""
+    o = sources[row, BODY]
     if o < 0:
-        for k in range(10):
-            floats[i, layout.MASS + k] = 0.0
-        floats[i, layout.TURNING] = 0.0
         return 0
     mass = params[o]
-    turn = matrix_of(frames, i, 0)
+    turn = matrix_of(frames, frame, 0)
     cx, cy, cz = times(turn, (params[o + 1], params[o + 2], params[o + 3]))
-    px, py, pz = frames[i, 9], frames[i, 10], frames[i, 11]
+    px, py, pz = three(frames, frame, 9)
     lever = cx * cx + cy * cy + cz * cz + px * px + py * py + pz * pz
     cx, cy, cz = cx + px, cy + py, cz + pz
     xx, yy, zz, xy, xz, yz = six_of(params, o + 4)
     m = product(product(turn, (xx, xy, xz, xy, yy, yz, xz, yz, zz)), transposed(turn))
-    floats[i, layout.MASS] = mass
-    floats[i, layout.MOMENT], floats[i, layout.MOMENT + 1], floats[i, layout.MOMENT + 2] = mass * cx, mass * cy, mass * cz
-    floats[i, layout.TURNING] = xx + yy + zz + 2.0 * mass * lever
+    floats[i, layout.MASS] += mass
+    add_three(floats, i, layout.MOMENT, (mass * cx, mass * cy, mass * cz))
+    floats[i, layout.TURNING] += xx + yy + zz + 2.0 * mass * lever
     diagonal = m[0] + mass * (cy * cy + cz * cz), m[4] + mass * (cx * cx + cz * cz), m[8] + mass * (cx * cx + cy * cy)
-    put_six(floats, i, layout.INERTIA, (*diagonal, m[1] - mass * cx * cy, m[2] - mass * cx * cz, m[5] - mass * cy * cz))
+    add_six(floats, i, layout.INERTIA, (*diagonal, m[1] - mass * cx * cy, m[2] - mass * cx * cz, m[5] - mass * cy * cz))
     return 0 if mass >= 0.0 else 1
 
 
@@ -218,9 +239,9 @@ def _pack_stop(sources, row, params, floats):
 
 
 @helper
-def _pack_port(frames, element, source, params, table, row, column):
+def _pack_port(frames, bearer, source, params, table, row, column):
     rotation, position = _pose(params, source)
-    base = matrix_of(frames, element, 0)
+    base = matrix_of(frames, bearer, 0)
     x, y, z = times(base, position)
-    at = frames[element, 9] + x, frames[element, 10] + y, frames[element, 11] + z
+    at = frames[bearer, 9] + x, frames[bearer, 10] + y, frames[bearer, 11] + z
     put_pose(table, row, column, product(base, rotation), at)

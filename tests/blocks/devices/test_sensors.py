@@ -180,6 +180,68 @@ def test_filters_receive_what_these_sensors_read() -> None:
     assert np.allclose(slow, fast / (1 + 1j), atol=1e-10)
 
 
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")  # of a state that is no equilibrium
+def test_star_trackers_follow_orbits(engine: str) -> None:
+    """What a tracker reads about a `tt.Orbit` at any anomaly, it reads on the inertial world; with a lag too."""
+    planet, still = tt.CentralGravity(3.986004418e14, 6.378e6), np.zeros(6)
+    for orbit in (
+        tt.Orbit(planet, 7e6, inclination=1.0),
+        tt.Orbit(planet, 9e6, eccentricity=0.2, inclination=0.4, anomaly=2.0),
+    ):
+        read, attitude = [], Rotation.from_rotvec([0.2, -0.3, 0.1])
+        for gravity in (orbit, planet):
+            s = tt.System("spacecraft", gravity=gravity)
+            hub = tt.RigidBody("hub", 10.0, inertia=[2.0, 3.0, 4.0], ports={"C": tt.Pose(rotation=TURN)})
+            s.connect("world", hub, tt.Free("base"))
+            for name, path in (("fixed", None), ("tracker", None), ("slow", tt.SignalPath.lag(0.5))):
+                s.add_sensor(tt.StarTracker(name, hub.port("C"), NOMINAL, orbiting=name != "fixed", path=path))
+            m = s.resolve(engine)
+            base = tt.Pose(rotation=attitude)
+            q, v = orbit.state(base) if gravity is planet else (m.configuration({"base": base}), still)
+            read.append((m.outputs(q, v, still, x=np.zeros(3)), 0.5 * m.state_rates(q, v, x=np.zeros(3))))
+        (hill, hill_lag), (inertial, inertial_lag) = read
+        right = (NOMINAL.inv() * attitude * TURN).as_rotvec()
+        for found in (hill[3:6], hill_lag, inertial[3:6], inertial_lag):
+            assert found == pytest.approx(right, abs=1e-14)  # roundings of rotations
+        assert hill[:3] == pytest.approx(right, abs=1e-14)
+        assert np.abs(inertial[:3] - right).max() > 0.1
+        columns = tt.linearize(m, (q, v), [], ["tracker"]).C
+        for k, h in enumerate(np.repeat([1e2, 1e-5, 0.1], 3)):  # of place, attitude and velocity: 1e-5 of what matters
+            step = h * np.eye(12)[k]
+            moved = [(m.integrate(q, way * step[:6]), v + way * step[6:]) for way in (1, -1)]
+            ahead, behind = (m.outputs(*state, still, x=still[:3])[3:6] for state in moved)
+            assert columns[:, k] * h == pytest.approx((ahead - behind) / 2, abs=1e-9)  # cubes of 1e-5
+
+
+def test_star_trackers_need_an_orbit_to_follow() -> None:
+    def read(gravity: object) -> None:
+        s = tt.System("spacecraft", gravity=gravity)
+        hub = tt.RigidBody("hub", 10.0, inertia=1.0)
+        s.connect("world", hub, tt.Free("base"))
+        s.add_sensor(tt.StarTracker("tracker", hub, orbiting=True))
+        m = s.resolve("reference")
+        m.outputs(m.configuration({"base": [7e6, 0, 0, 0, 0, 0, 1]}), np.zeros(6), np.zeros(6))
+
+    for gravity, code in (([0, 0, 0], "no-planet"), (tt.CentralGravity(4e14, 6e6), "no-orbit")):
+        with pytest.raises(tt.ModelError, match=code):
+            read(gravity)
+
+
+def test_a_satellite_that_points_to_the_earth_reads_zero_all_around() -> None:
+    orbit = tt.Orbit(tt.CentralGravity(3.986004418e14, 6.378e6, j2=1.08e-3), 7e6, inclination=1.0)
+    s = tt.System("spacecraft", gravity=orbit.gravity)
+    hub = tt.RigidBody("hub", 10.0, inertia=2.0)  # without a torque
+    s.connect("world", hub, tt.Free("base"))
+    for name in ("tracker", "fixed"):
+        s.add_sensor(tt.StarTracker(name, hub, orbiting=name == "tracker"))
+    m = s.resolve("reference")
+    run = tt.simulate(m, np.linspace(0, orbit.period, 20), *orbit.state(), rtol=1e-9)
+    angles = np.array([m.outputs(q, v, np.zeros(6)) for q, v in zip(run.q, run.v, strict=True)])
+    assert 1e-4 < np.abs(angles[:, :3]).max() < 0.02  # J2: it turns evenly, its orbit does not, and precesses by 5e-3 rad
+    assert np.linalg.norm(angles[:, 3:], axis=1).max() > 2.5
+
+
 def test_a_sun_sensor_follows_its_direction() -> None:
     m = spacecraft().resolve()
     changed = m.with_parameters({"sun.direction.x": 0.0, "sun.direction.y": 0.0})

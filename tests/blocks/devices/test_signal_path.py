@@ -7,7 +7,7 @@ import pytest
 
 import titop as tt
 from titop.blocks.basics.errors import ModelError
-from titop.blocks.devices.signal_path import LinearFilter
+from titop.blocks.devices.path_filters import LinearFilter
 
 control = pytest.importorskip("control")
 

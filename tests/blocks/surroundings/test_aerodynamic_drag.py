@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import titop as tt
-from tests.blocks.surroundings.orbiting import AIR, EARTH, plate, satellite
+from tests.blocks.surroundings.orbiting import AIR, EARTH, plate
 from tests.blocks.surroundings.spheres import sphere
 from tests.refusals import refused
 
@@ -73,11 +75,34 @@ def test_turning_is_damped() -> None:
     np.testing.assert_allclose(with_air, 0, atol=1e-16)
 
 
-def test_starts_outside_the_atmosphere_warn() -> None:
-    m = satellite().resolve(engine="reference")
-    q, v = m.configuration({"base": [EARTH + 900e3, 0, 0, 0, 0, 0, 1]}), m.velocity({})
-    with pytest.warns(tt.ModelWarning, match=r"drag: got an altitude of 900 km; expected 100 to 700 km"):
-        tt.simulate(m, [0.0, 1e-3], q, v)
+#: What is asked of a model at a state.
+ASKED: list[Callable[[tt.Model, Any, Any], object]] = [
+    lambda m, q, v: tt.simulate(m, [0.0, 1e-3], q, v),
+    lambda m, q, v: tt.trim(m, [], q=q, v=v, accelerating="base"),
+    lambda m, q, v: tt.linearize(m, (q, v, m.forward_dynamics(q, v))),
+    lambda m, q, v: tt.lpv(m, {"hub.mass": [1.0]}, points=[held(m.with_parameters({"hub.mass": 1.0}), q, v)]),
+    lambda m, q, v: tt.lft(m, held(m, q, v), {"hub.mass": tt.percent(10)}, ["base.tau"], ["base.q"]),
+]
+
+
+def held(m: tt.Model, q: Any, v: Any) -> tt.OperatingPoint:
+    return tt.OperatingPoint(m, q, v, m.inverse_dynamics(q, v, np.zeros(m.nv)))
+
+
+@pytest.mark.parametrize("ask", ASKED)
+def test_states_outside_the_atmosphere_warn(ask: Callable[[tt.Model, Any, Any], object]) -> None:
+    s, hub = plate()
+    s.add_interaction(tt.AerodynamicDrag("drag", [tt.Facet(hub, 1.0, [1, 0, 0])], **AIR))
+    m = s.resolve(engine="reference")
+    for height, is_told in ((900e3, True), (300e3, False)):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            ask(m, m.configuration({"base": [EARTH + height, 0, 0, 0, 0, 0, 1]}), m.velocity({}))
+        text = "drag: got an altitude of 900 km; expected 100 to 700 km"
+        assert [text in str(each.message) for each in told].count(True) == is_told
+
+
+def test_the_same_air_everywhere_has_no_end() -> None:
     s, hub = plate()
     s.add_interaction(tt.AerodynamicDrag("drag", [tt.Facet(hub, 1.0, [1, 0, 0])], **EVERYWHERE))
     m = s.resolve()

@@ -302,8 +302,8 @@ def calls_of(function: Callable[[], object]) -> int:
 def test_large_robots_are_read_and_resolved_in_few_calls_a_link() -> None:
     """Some 986 calls a link and its joint to load and 695 to resolve, however many there are; it was 930 to resolve.
 
-    Of the former 70 read what a fluid does to a body, six fields, which came after 950 had been the limit; and 30 choose between
-    series and closed forms of rotations by functions that kernels in lanes share, which came after 980 had been.
+    Of the former 70 read what a fluid does to a body, six fields, which came after 950 had been the limit; and 30 choose
+    between series and closed forms of rotations by functions that kernels in lanes share, which came after 980 had been.
 
     Of the latter 30 look whether blocks tell a unit for each of their numbers, and which of their methods are their own, and 40
     whether ports go by the names of parameters: these came after 530 had been the limit; and 35 whether numbers that were read

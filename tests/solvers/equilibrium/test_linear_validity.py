@@ -224,6 +224,22 @@ def test_bodies_that_stiffen_may_spin(show: str) -> None:
     assert not spin_warnings(show, hinged(body), 0.15 * body.natural_frequencies[0])
 
 
+def test_rounding_where_nothing_acts_is_no_acceleration() -> None:
+    """Of a body that thrust along z accelerates, x keeps what rounding leaves; an effort a thousandth of it there is told."""
+    s = tt.System("burn", gravity=[0, 0, 0])
+    hub = tt.RigidBody("hub", 200.0, inertia=80.0, ports={"left": [0, 0.9, 0], "right": [0, -0.9, 0]})
+    s.connect("world", hub, joint=tt.Free("base"))
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        modes = [[0, 0, 3.0, sign * 5.0, 0, 0]]
+        s.connect(hub.port(side), tt.FlexibleBody(side, 15.0, [0, sign, 0], [20, 5, 25], [1.5], modes), tt.Weld(f"{side}_root"))
+    s.add_actuator(tt.Thruster("apogee", hub, direction=[0, 0, 1], max_thrust=25.0))
+    m = s.resolve()
+    burn = tt.trim(m, u={"apogee": 25.0}, accelerating=["base"])
+    assert excess(burn, np.full(m.nv, 1e-30), np.zeros(m.nv)).max() < 1.0
+    tt.linearize(m, burn, inputs=["apogee"], outputs=["hub.v"])
+    assert excess(burn, 1e-3 * burn.a[2] * np.eye(m.nv)[0], np.zeros(m.nv))[0, 0] > 1.0
+
+
 @pytest.mark.parametrize("speed", [1e-3, 0.035, 1.0])
 def test_slow_cars_are_steady(speed: float) -> None:
     """Nothing accelerates a car that rolls straight on: its linear model is rounding of the weights that its tyres carry."""

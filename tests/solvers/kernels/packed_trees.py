@@ -39,7 +39,7 @@ class Packed:
 
     def body_pose(self, body: str) -> tuple[Array, Array]:
         """Return rotation and position of a body's reference frame in its element."""
-        frame = self.system.frames[self.system.tables.elements[body]]
+        frame = self.system.ports[self.system.tables.port_rows[body]]
         return frame[:9].reshape(3, 3), frame[9:]
 
     def world(self) -> Array:

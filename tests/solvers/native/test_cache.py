@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import shutil
 from pathlib import Path
 
 import pytest
 
-import titop
 from tests.copied_package import AFTER, BEFORE, CopiedPackage, copy_package
-from titop.solvers.native import cache, identity
-from titop.solvers.native.identity import source_hash
+from titop.solvers.native import cache
 from titop.solvers.native.kernel import entry
 from titop.solvers.native.signatures import REAL
 
@@ -42,54 +39,6 @@ def test_damaged_files_of_the_cache_are_compiled_again(copied_package: CopiedPac
         path.write_bytes(path.read_bytes()[:-1] + b"?")
     assert copied_package.run() == (number, True)
     assert not any(path.read_bytes().endswith(b"?") for path in copied_package.kept())
-
-
-def test_the_hash_covers_every_kernel_file(tmp_path: Path) -> None:
-    (tmp_path / "room").mkdir()
-    for path in Path(cache.__file__).parent.glob("*.py"):
-        shutil.copy(path, tmp_path)
-        shutil.copy(path, tmp_path / "room")
-    before = source_hash([tmp_path])
-    for path in tmp_path.rglob("*.py"):
-        text = path.read_text()
-        path.write_text(text + "\n# edited\n")
-        assert source_hash([tmp_path]) != before
-        path.write_text(text)
-    assert source_hash([tmp_path]) == before
-
-
-#: What kernels and what compiles them take of files that are not hashed: shapes of what users' laws are told, of which machine
-#: code is hashed with the laws, and the operations of programs, which are hashed with these.
-NOT_HASHED = {"Law", "LawTerms", "TargetMotion", "TargetLoads", "collection_paused"} | {
-    *("CONSTANT", "LOAD", "OWN", "SHARED", "Program")
-}
-
-
-def taken_of_blocks(source: str) -> set[tuple[str, str]]:
-    """Return modules of blocks and names that a source imports of them."""
-    nodes = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom))
-    of_blocks = (node for node in nodes if str(node.module).startswith("titop.blocks"))
-    return {(str(node.module), name.name) for node in of_blocks for name in node.names}
-
-
-def test_the_hash_covers_what_kernels_take_of_blocks() -> None:
-    hashed = {path for folder in identity._FOLDERS for path in folder.rglob("*.py")} | {*identity._FILES}
-    root, taken = Path(titop.__file__).parent, set()
-    for folder in ("kernels", "native"):
-        for path in (root / "solvers" / folder).rglob("*.py"):
-            taken |= taken_of_blocks(path.read_text(encoding="utf8"))
-    of_laws = set()
-    for path in (root / "blocks" / "laws").rglob("*.py"):
-        of_laws |= taken_of_blocks(path.read_text(encoding="utf8"))
-
-    def is_hashed(module: str) -> bool:
-        return root.joinpath(*module.split(".")[1:]).with_suffix(".py") in {path.resolve() for path in hashed}
-
-    root = root.resolve()
-    assert {name for module, name in taken if not is_hashed(module)} <= NOT_HASHED
-    assert all(is_hashed(module) for module, _ in of_laws)
-    assert {module for module, _ in taken} >= {"titop.blocks.laws.touch", "titop.blocks.basics.spatial"}  # something was read
-    assert not is_hashed("titop.blocks.basics.pose")
 
 
 def test_without_a_writable_cache_kernels_still_compile(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,13 +120,6 @@ class TestWhereTheCacheIs:
         assert cache.read("kernel") == b"code"
         (folder / "kernel").chmod(0o666)
         assert cache.read("kernel") is None
-
-    def test_nothing_is_kept_of_sources_that_were_edited(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        folder = self.find()
-        monkeypatch.setattr(cache, "cache_folder", lambda: folder)
-        monkeypatch.setattr(cache, "source_hash", lambda: "edited")
-        assert "edited" in cache.write("kernel", b"code")
-        assert list(folder.iterdir()) == []
 
     def test_a_failed_write_leaves_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
         folder = self.find()

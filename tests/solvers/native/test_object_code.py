@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from titop.solvers.native import cache, object_code
-from titop.solvers.native.compilation import machine_code
+from titop.solvers.native.kernel import Kernel
 from titop.solvers.native.object_code import NUMBA, ObjectCode
 from titop.solvers.native.signatures import Signature
 
@@ -52,6 +52,6 @@ def test_code_without_the_function_is_refused() -> None:
     def nothing():
         return 0
 
-    codes = machine_code("titop_other", nothing, Signature(()))
+    codes = Kernel(nothing, Signature(())).codes()
     with pytest.raises(RuntimeError, match="no function"):
-        object_code.load("titop_missing", {"titop_missing": codes["titop_other"]})
+        object_code.load("titop_missing", next(iter(codes)), codes)

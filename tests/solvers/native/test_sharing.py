@@ -84,7 +84,7 @@ def test_the_second_kernel_finds_it_loaded() -> None:
     symbol = next(name for name in object_code.LOADED if name.startswith("part_doubled_"))
     kernel = entry(VECTOR, INTEGER)(second)
     codes = kernel._compile()
-    assert [(name, code.needs) for name, code in codes.items()] == [(kernel.name, (symbol,))]
+    assert [(name, code.needs) for name, code in codes.items()] == [(kernel.file, (symbol,))]
     kernel(x, 3)
     assert (x == 16.0).all()
 
@@ -112,7 +112,7 @@ def test_what_is_compiled_ahead_is_kept_with_all_that_it_needs(tmp_path: Path, m
     assert not later.is_kept
     later.compile_quietly()
     assert later.is_kept
-    assert object_code.read("tests_later").keys() > {"tests_later"}
+    assert object_code.read(later.file).keys() > {later.file}
     next(path for path in tmp_path.iterdir() if path.name.startswith("part_tripled")).unlink()
     assert not later.is_kept
     assert later(2) == 5

@@ -1,54 +1,54 @@
-"""Machine code that comes with titop: used where it was made for, left alone everywhere else."""
+"""What comes with titop in LLVM's language: used on any processor, without numba, and left alone where it does not fit."""
 
 from __future__ import annotations
 
+import functools
 import shutil
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import llvmlite.binding as llvm
 import pytest
 
 import titop as tt
 from tests.copied_package import AFTER, BEFORE, CopiedPackage, copy_package
+from titop.blocks.surroundings.magnetic_field import DIPOLE_LAW
 from titop.solvers.cli import main
 from titop.solvers.engines.compiled import compile_ahead
-from titop.solvers.native import cache, identity
+from titop.solvers.kernels.entries import dynamics_entries
+from titop.solvers.kernels.laws.user_laws import interaction_stages_of
+from titop.solvers.native import pieces
+from titop.solvers.native.pieces import CodePiece, machine_code, ship, shipped, with_needs
 
-pytestmark = pytest.mark.skipif(
-    identity.wheel_obstacle() is not None, reason=f"no machine code in wheels: {identity.wheel_obstacle()}"
-)
-
-#: Ships what the copied package's cache holds.
+#: Ships the kernel that the copied package's script runs.
 SHIP = """
-import shutil, sys
-from titop.solvers.native.cache import shipping
-with shipping() as scratch:
-    shutil.copytree(sys.argv[1], scratch / "made")
+from titop.solvers.kernels.entries.dynamics_entries import configuration_rate
+from titop.solvers.native.pieces import ship
+ship(configuration_rate.pieces())
 """
 
 
 @pytest.fixture(scope="module")
 def shipped_package(tmp_path_factory: pytest.TempPathFactory) -> CopiedPackage:
-    """A package that comes with machine code, and has an empty cache."""
+    """A package that comes with code, and has an empty cache."""
     copied = copy_package(tmp_path_factory.mktemp("shipped"))
-    assert copied.run(**identity.wheel_settings()) == (BEFORE, True)
-    (made,) = copied.cache.iterdir()
-    copied.output(SHIP.replace("sys.argv[1]", repr(str(made))))
-    shutil.rmtree(copied.cache)
+    copied.output(SHIP)
     return copied
 
 
-def test_a_first_process_runs_it_without_the_compiler(shipped_package: CopiedPackage) -> None:
+def test_a_first_process_runs_it_without_numba(shipped_package: CopiedPackage) -> None:
     assert shipped_package.run() == (BEFORE, False)
-    assert not shipped_package.kept()
-    (folder,) = (shipped_package.package / "solvers" / "native" / "machine_code").iterdir()
-    assert folder.name == identity.wheel_name()
-    assert folder.stat().st_mode & 0o777 == 0o755  # others may run what the administrator has installed
+    kept = shipped_package.kept()
+    assert len(kept) == 1
+    assert shipped_package.run() == (BEFORE, False)
+    assert shipped_package.kept() == kept  # as machine code of this processor, which the second process finds
+    (folder,) = (shipped_package.package / "solvers" / "native" / "shipped").iterdir()
+    assert folder.stat().st_mode & 0o777 == 0o755  # others may read what the administrator has installed
     assert all(path.stat().st_mode & 0o444 == 0o444 for path in folder.iterdir())
 
 
-def test_other_settings_of_the_compiler_leave_it_alone(shipped_package: CopiedPackage) -> None:
-    assert shipped_package.run(NUMBA_BOUNDSCHECK="0") == (BEFORE, True)
+def test_settings_of_numba_that_change_the_text_leave_it_alone(shipped_package: CopiedPackage) -> None:
+    assert shipped_package.run(NUMBA_BOUNDSCHECK="1") == (BEFORE, True)
 
 
 def test_where_sources_were_edited_it_is_left_alone(shipped_package: CopiedPackage, tmp_path: Path) -> None:
@@ -57,64 +57,85 @@ def test_where_sources_were_edited_it_is_left_alone(shipped_package: CopiedPacka
     assert copied.run() == (AFTER, True)
 
 
-def test_a_damaged_file_is_compiled_instead(shipped_package: CopiedPackage) -> None:
-    for path in (shipped_package.package / "solvers" / "native" / "machine_code").rglob("*"):
-        if path.is_file():
-            path.write_bytes(path.read_bytes()[:-1] + b"?")
-    shutil.rmtree(shipped_package.cache, ignore_errors=True)
-    assert shipped_package.run() == (BEFORE, True)
+@pytest.mark.parametrize("damage", [b"", b"?", None])
+def test_what_is_damaged_is_compiled_by_numba(damage: bytes | None, shipped_package: CopiedPackage, tmp_path: Path) -> None:
+    copied = CopiedPackage(shutil.copytree(shipped_package.folder, tmp_path / "damaged"))
+    shutil.rmtree(copied.cache, ignore_errors=True)
+    for path in (copied.package / "solvers" / "native" / "shipped").rglob("*.xz"):
+        if damage is not None:
+            path.write_bytes(path.read_bytes()[: -len(damage) or 0] + damage)
+        elif path.name.startswith("solvers.kernels.tree"):
+            path.unlink()  # what the kernel calls
+    assert copied.run() == (BEFORE, True)
 
 
-@pytest.mark.parametrize("missing", ["fma", "avx2"])
-def test_processors_that_lack_something_leave_it_alone(missing: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(cache, "_FOLDER", tmp_path)
-    (tmp_path / identity.wheel_name()).mkdir()
-    find = cache.shipped_folder.__wrapped__
-    assert find() == tmp_path / identity.wheel_name()
-    features = dict(identity.llvm.get_host_cpu_features())
-    monkeypatch.setattr(identity.llvm, "get_host_cpu_features", lambda: features | {missing: False})
-    assert find() is None
-    assert identity.wheel_obstacle() == f"the processor is not x86-64-v3: it has no {missing}"
-    monkeypatch.setattr(identity, "_ARCHITECTURE", "s390x")
-    assert find() is None
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty place for what is shipped."""
+    monkeypatch.setattr(pieces, "_FOLDER", tmp_path / "shipped")
+    pieces._file.cache_clear()
+    yield tmp_path / "shipped"
+    pieces._file.cache_clear()
 
 
-@pytest.mark.parametrize("other", ["SOABI", "numpy"])
-def test_other_pythons_and_numpys_leave_it_alone(other: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(cache, "_FOLDER", tmp_path)
-    (tmp_path / identity.wheel_name()).mkdir()
-    if other == "SOABI":
-        monkeypatch.setattr(identity.sysconfig, "get_config_var", lambda name: "cpython-399-x86_64-linux-gnu")
-    else:
-        monkeypatch.setattr(identity.np, "__version__", "3.0.0")
-    assert cache.shipped_folder.__wrapped__() is None
+def test_pieces_are_found_with_all_that_they_need(folder: Path) -> None:
+    assert not folder.exists()
+    made = {
+        "a/one": CodePiece("x", "one", ("b/two",)),
+        "b/two": CodePiece("y", "two", ("a/one",)),
+        "b/three": CodePiece("z", "three"),
+    }
+    ship(made)
+    assert with_needs("a/one", shipped) == {name: made[name] for name in ("a/one", "b/two")}
+    ship({"a/one": made["a/one"]})  # in place of all that was there
+    with pytest.raises(KeyError):
+        with_needs("a/one", shipped)
+    assert len([*folder.iterdir()]) == 1
 
 
-def test_what_is_compiled_for_wheels_is_found(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    "kernel",
+    [dynamics_entries.forward_dynamics.mixed, dynamics_entries.configuration_rate, interaction_stages_of(DIPOLE_LAW).act],
+)
+@pytest.mark.parametrize("triple", ["aarch64-unknown-linux-gnu", "arm64-apple-darwin", "x86_64-unknown-linux-gnu"])
+def test_the_text_is_for_any_processor(kernel, triple: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(pieces.object_code.cache, "cache_folder", lambda: None)
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    found = kernel.pieces()
+    text = "".join(piece.text for piece in found.values())
+    assert "llvm.x86" not in text
+    assert "target " not in text
+    assert "x double>" not in text  # vectors are as long as a processor's
+    assert "dynamic.globals" not in text  # addresses in the process that wrote it
+    other = llvm.Target.from_triple(triple).create_target_machine(codemodel="small", opt=1)
+    monkeypatch.setattr(pieces, "target", functools.cache(lambda: other))
+    codes = machine_code(kernel.wanted, found.__getitem__, loaded=())
+    magic = b"\xcf\xfa\xed\xfe" if "apple" in triple else b"\x7fELF"
+    assert all(code.code.startswith(magic) for code in codes.values())
+
+
+def test_what_is_written_for_wheels_is_found(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cache, "_FOLDER", tmp_path / "machine_code")
-    one = """import sys, os
-from titop.solvers.native import cache
-assert os.environ["NUMBA_CPU_NAME"] == "x86-64-v3"
-sys.exit(cache.write("kernel", b"code"))"""
-    monkeypatch.setattr(compile_ahead, "_COMPILING", (sys.executable, "-c", one))
-    assert main(["compile", "--for-wheels"]) == 0
-    assert capsys.readouterr().out == "compiled; wheels that are built from here take it along\n"
-    monkeypatch.setattr(cache, "shipped_folder", cache.shipped_folder.__wrapped__)
-    assert cache.read("kernel") == b"code"
-    assert [path.name for path in (tmp_path / "machine_code").iterdir()] == [identity.wheel_name()]
+    names = "entries_dynamics_entries_put_wrench", "entries_dynamics_entries_configuration_rate"
+    few = {name: unit for name, unit in compile_ahead.units().items() if name in names}
+    monkeypatch.setattr(compile_ahead, "units", lambda: few)
+    for count in (2, 0):
+        assert main(["compile", "--for-wheels", "--workers", "1"]) == 0
+        assert capsys.readouterr().out == f"{count} functions written; wheels that are built from here take all along\n"
+    assert all(shipped(unit.wanted.piece) for unit in few.values())
+    monkeypatch.setattr(compile_ahead, "units", lambda: {names[0]: few[names[0]]})
+    compile_ahead.write_for_wheels(progress=False)
+    with pytest.raises(KeyError):
+        shipped(few[names[1]].wanted.piece)  # nothing stays that is no longer used
 
 
-def test_a_compilation_that_fails_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(cache, "_FOLDER", tmp_path / "machine_code")
-    monkeypatch.setattr(compile_ahead, "_COMPILING", (sys.executable, "-c", "import sys; sys.exit(1)"))
-    with pytest.raises(tt.ModelError, match="the compilation failed"):
-        compile_ahead.compile_for_wheels()
-    assert not list((tmp_path / "machine_code").iterdir())
-    monkeypatch.setattr(cache, "_FOLDER", tmp_path / "nowhere" / "machine_code")
+def test_where_it_cannot_be_written_that_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compile_ahead, "units", dict)
+    monkeypatch.setattr(pieces, "_FOLDER", folder / "nowhere" / "shipped")
     with pytest.raises(tt.ModelError, match="No such file"):
-        compile_ahead.compile_for_wheels()
-    monkeypatch.setenv("NUMBA_OPT", "1")
-    with pytest.raises(tt.ModelError, match="NUMBA_OPT is set"):
-        compile_ahead.compile_for_wheels()
+        compile_ahead.write_for_wheels(progress=False)
+    monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1")
+    with pytest.raises(tt.ModelError, match="NUMBA_BOUNDSCHECK is set"):
+        compile_ahead.write_for_wheels(progress=False)

@@ -10,7 +10,9 @@ import pytest
 from scipy.signal import lfilter, ss2tf
 
 import titop as tt
+from titop.solvers.linear.state_space import named_system
 from titop.solvers.pointing.error_sums import in_sigmas
+from titop.solvers.signals.exported import Signal
 
 Source = tt.ErrorSource
 LOOP = control.ss(
@@ -120,6 +122,24 @@ def test_vectors_have_a_source_for_each_entry() -> None:
     budget = tt.pointing_budget(loop, {"w": Source.noise(1.0)}, "y")
     assert budget.sources == ("w[0]", "w[1]")
     np.testing.assert_allclose(budget.sigma[0, 0] ** 2, [0.5, 2.0], rtol=1e-12)
+
+
+def test_tables_group_what_belongs_together() -> None:
+    """Sources of a device below what they have together, what gives nothing in one line."""
+    gains = {"gyro.x.noise": 3.0, "gyro.y.noise": 0.0, "gyro.z.noise": 4.0, "hub.w[0]": 1e-13, "hub.w[1]": 0.0, "torque": 2.0}
+    inputs = [Signal(name, "") for name in gains]
+    B = np.array([[*gains.values()]])
+    loop = named_system((-np.eye(1), B, np.eye(1), 0 * B), [Signal("x", "")], inputs, [Signal("y", "")], "loop")
+    budget = tt.pointing_budget(loop, dict.fromkeys(gains, Source.noise(1.0)) | {"hub.w[1]": None}, "y", confidence=0.9)
+    assert budget.devices == ("gyro", "gyro", "gyro", "hub", "torque")
+    # variances of white noise behind a lag of one second are halves of the gains' squares
+    together = budget.value * np.array([5.0, 1e-13, 2.0]) / np.sqrt(29.0)
+    np.testing.assert_allclose(budget.by_device[0], together, rtol=1e-9)
+    *lines, last = budget.table().split("\n")
+    assert [line.split()[0] for line in lines[1:]] == ["gyro", "gyro.x.noise", "gyro.z.noise", "torque"]
+    assert last == "    nothing from gyro.y.noise, hub.w[0]"
+    alone = tt.pointing_budget(loop, dict.fromkeys(gains, None), "y")
+    assert (alone.by_device.shape, alone.table().count("\n")) == ((1, 1, 0), 0)
 
 
 def test_texts_and_pictures() -> None:

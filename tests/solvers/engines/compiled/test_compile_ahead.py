@@ -48,12 +48,12 @@ def test_what_is_missing_is_compiled_and_kept(capsys: pytest.CaptureFixture[str]
     assert len(few) == 2
     monkeypatch.setattr("titop.solvers.engines.compiled.compile_ahead.units", lambda: few)
     compile_ahead(2, progress=False)
-    assert all(cache.read(name) for name in few)
-    read = cache.read
-    monkeypatch.setattr(cache, "read", lambda name: None if name == "entries_dynamics_entries_put_wrench" else read(name))
+    assert all(cache.read(unit.file) for unit in few.values())
+    read, one = cache.read, few["entries_dynamics_entries_put_wrench"].file
+    monkeypatch.setattr(cache, "read", lambda name: None if name == one else read(name))
     with pytest.raises(tt.ModelError, match="not-kept"):
         compile_ahead(1, progress=False)
-    missing = {"entries_dynamics_entries_put_wrench"}
+    missing = {one}
 
     def read_later(name: str) -> bytes | None:
         if name in missing:

@@ -83,7 +83,7 @@ def test_what_rounding_is_allowed_for_depends_on_no_parameters_before() -> None:
 
 def parts_of(model: Any, q: Array) -> list[Any]:
     """Return the parts of a compiled model's elements."""
-    system = model.mechanism.engine.system
+    system = model.mechanism.engine.system.apart
     law, work = system.bare.with_all_ports.outward(q, np.zeros(model.nv), layout.INVERSE_COLUMNS)
     bodies = {system.tables.elements[c.child.block.name]: c.child for c in system.assembly.connections}
     found: list[Any] = element_parts(system.ints, system.floats, system.frames, bodies, law[0], work)

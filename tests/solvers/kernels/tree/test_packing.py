@@ -20,7 +20,8 @@ def test_packing_gives_the_same_bits_uncompiled(seed: int) -> None:
     filled = []
     for pack in (dynamics_entries.pack.compiled, dynamics_entries.pack.function):
         tables_of_floats = [np.zeros_like(system.floats), np.zeros_like(system.frames), np.zeros_like(system.ports)]
-        assert pack(system.ints, tables.sources, tables.constants, tables.port_table, params, *tables_of_floats) == layout.OK
+        rows = tables.sources, tables.welded, tables.constants, tables.port_table
+        assert pack(system.ints, *rows, params, *tables_of_floats) == layout.OK
         filled.append(tables_of_floats)
     for ours, theirs in zip(*filled, strict=True):
         assert np.array_equal(ours, theirs)
@@ -35,9 +36,5 @@ def test_packing_refuses_what_is_not_finite_uncompiled_too() -> None:
         for k in range(0, len(system.params), 7):
             params = system.params.copy()
             params[k] = wrong
-            assert (
-                dynamics_entries.pack.function(
-                    system.ints, tables.sources, tables.constants, tables.port_table, params, *filled
-                )
-                == 1
-            )
+            rows = tables.sources, tables.welded, tables.constants, tables.port_table
+            assert dynamics_entries.pack.function(system.ints, *rows, params, *filled) == 1

@@ -72,7 +72,7 @@ _TOGETHER, _NUMBERS = 512, 2**23
 _FIRST = 8
 
 
-class Members:
+class EnsembleMembers:
     """Simulations that differ.
 
     - `n`: how many; `arguments` (k): those of `simulate` of each, by name;
@@ -171,7 +171,7 @@ class Stacks:
             return Ensemble(self._model, times, tuple(trajectories), parameters, failures)
 
         try:
-            for result in Members(self.n, self._arguments).run(simulate, many, self._progress):
+            for result in EnsembleMembers(self.n, self._arguments).run(simulate, many, self._progress):
                 if isinstance(result, Exception):
                     failures[len(trajectories)] = f"{type(result).__name__}: {result}"
                     errors.append(result)
