@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from math import isfinite
 from typing import Any
+
+import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, refuse, warn
 from titop.blocks.basics.garbage import collection_paused
@@ -28,9 +29,11 @@ def resolve(system: Network, engine: str = "compiled", hold: Any = (), threads: 
         make_engine, threads = _engine(engine), read_threads(threads)
         warn(system_findings(system), stacklevel=4)
         mechanism = Mechanism(_hold(assemble(system), hold), make_engine, threads)
-        unlimited = ((name, x) for name, (x, _) in mechanism.parameters().items() if not isfinite(x))
-        advice = "give a number, or let the block have no such parameter (parameter_units, parameter_fields)"
-        refuse(Finding("not-finite", name, x, "a finite number, as of all parameters", advice) for name, x in unlimited)
+        described = mechanism.parameters()
+        if not np.isfinite([x for x, _ in described.values()]).all():
+            advice = "give a number, or let the block have no such parameter (parameter_units, parameter_fields)"
+            unlimited = ((name, x) for name, (x, _) in described.items() if not np.isfinite(x))
+            refuse(Finding("not-finite", name, x, "a finite number, as of all parameters", advice) for name, x in unlimited)
         findings = mechanism.check_inertia()
     warn([*findings, *mechanism.closure_findings()], stacklevel=4)
     return Model(mechanism)

@@ -74,7 +74,7 @@ class PackedSystem:
         self._check_closures()
         described = assembly_parameters(assembly)
         self.tables = tables = flatten(assembly, tuple(described), apart)
-        self.units = tuple(unit for _, unit in described.values())
+        self.units = tuple([unit for _, unit in described.values()])
         self.params = np.array([value for value, _ in described.values()])
         self.changes: dict[str, float] = {}
         self.blocks: dict[str, Block] = {}
