@@ -62,9 +62,12 @@ def regressor_of(mechanism: Any, bodies: tuple[str, ...], q: Any, v: Any, a: Any
         try:
             calls = mechanism.engine.calls
             kernel = calls.regressors[bodies]
-            status = kernel.call(q, v, a, rows) if q.ndim == 1 else kernel.at_stack(q, v, a, rows, threads=calls.threads)
-            if status == DONE and all(map(all_finite, (q, v, a))):  # kernels ignore coordinates that move no rigid body
-                return rows.swapaxes(-1, -2)
+            if q.ndim == 1:
+                done = kernel.call(q, v, a, rows) == DONE
+                if done and isfinite(q.dot(q) + v.dot(v) + a.dot(a)):  # kernels ignore coordinates that move no rigid body
+                    return rows.T
+            elif kernel.at_stack(q, v, a, rows, threads=calls.threads) == DONE and all(map(all_finite, (q, v, a))):
+                return rows.swapaxes(1, 2)
         except TypeError:
             pass
         mechanism.engine.raise_pending()
