@@ -78,7 +78,7 @@ def test_stacks_have_the_bits_of_single_calls_in_any_order(system: str) -> None:
 
 def test_lanes_choose_different_rows() -> None:
     """Otherwise the test above would not show that they may."""
-    model = four_bar().resolve()
+    model = geared_loop().resolve()
     assert len({tuple(independent_rows(model.closure_jacobian(q)).tolist()) for q in states(model)["q"]}) > 1
 
 
