@@ -109,6 +109,7 @@ def _with_compiled_names(function: Any, within: tuple[Any, ...]) -> FunctionType
 
     def compiled(value: Any) -> Any:
         is_plain = isinstance(value, FunctionType) and value.__module__.partition(".")[0] not in _KNOWN_TO_NUMBA
+        is_plain = is_plain and value not in _CHOICES
         return njit(**_ENTRY)(_with_compiled_names(value, (*within, value))) if is_plain and value not in within else value
 
     names = {name: compiled(value) for name, value in function.__globals__.items() if name in function.__code__.co_names}
@@ -141,7 +142,7 @@ def machine_code(
     (compiled,) = dispatcher.overloads.values()
     part, native = compiled.library, compiled.fndesc.llvm_func_name
     module, shared = linked(part, name, caller(name, native, signature), whole)
-    if caller is stage_function and _missing(module, shared):
+    if caller is stage_function and form == SINGLE and _missing(module, shared):  # numba's memory is not aligned for lanes
         module, _ = linked(part, name, stage_function(name, native, signature, memory=""), whole=True)
         return {name: ObjectCode(_target().emit_object(module), (NUMBA,))}
     codes = {name: _emitted(name, module, shared)}

@@ -18,18 +18,23 @@ from titop.solvers.native.kernel import helper
 def rotation_log(m):
     """Return the rotation vector of a rotation matrix (Shepperd's method)."""
     trace = m[0] + m[4] + m[8]
-    if trace.real >= m[0].real and trace.real >= m[4].real and trace.real >= m[8].real:
-        x, y, z, w = m[7] - m[5], m[2] - m[6], m[3] - m[1], 1.0 + trace
-    elif m[0].real >= m[4].real and m[0].real >= m[8].real:
-        x, y, z, w = 1.0 - trace + 2.0 * m[0], m[3] + m[1], m[6] + m[2], m[7] - m[5]
-    elif m[4].real >= m[8].real:
-        x, y, z, w = m[1] + m[3], 1.0 - trace + 2.0 * m[4], m[7] + m[5], m[2] - m[6]
-    else:
-        x, y, z, w = m[2] + m[6], m[5] + m[7], 1.0 - trace + 2.0 * m[8], m[3] - m[1]
-    if w.real < 0.0:
-        x, y, z, w = -x, -y, -z, -w
+    x, y, z, w = m[7] - m[5], m[2] - m[6], m[3] - m[1], 1.0 + trace
+    first = (trace.real >= m[0].real) & (trace.real >= m[4].real) & (trace.real >= m[8].real)
+    if not everywhere(first):
+        second, third = (m[0].real >= m[4].real) & (m[0].real >= m[8].real), m[4].real >= m[8].real
+        a, b, c = m[1] + m[3], m[2] + m[6], m[5] + m[7]
+        i, j, k = 1.0 - trace + 2.0 * m[0], 1.0 - trace + 2.0 * m[4], 1.0 - trace + 2.0 * m[8]
+        w = select(first, w, select(second, x, select(third, y, z)))
+        x = select(first, x, select(second, i, select(third, a, b)))
+        y = select(first, y, select(second, a, select(third, j, c)))
+        z = select(first, z, select(second, b, select(third, c, k)))
+    back = w.real < 0.0
+    x, y, z, w = select(back, -x, x), select(back, -y, y), select(back, -z, z), select(back, -w, w)
     sine = np.sqrt(x * x + y * y + z * z)
-    scale = 2.0 / w * (1.0 - (sine / w) ** 2 / 3.0) if sine.real < CENTRAL_STEP * w.real else 2.0 * _angle(sine, w) / sine
+    small, part = sine.real < CENTRAL_STEP * w.real, sine / w
+    scale = 2.0 / w * (1.0 - part * part / 3.0)
+    if not everywhere(small):
+        scale = select(small, scale, 2.0 * _angle(sine, w) / sine)
     return scale * x, scale * y, scale * z
 
 
