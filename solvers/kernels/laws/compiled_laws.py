@@ -95,6 +95,9 @@ class CompiledLaw:
         How many numbers they need to keep, from n, the number of ports and the block's `numbers`.
     surroundings : CompiledSurroundings, optional
         What acts on the kind, where something does.
+    is_for_lanes : bool
+        Whether the functions are written for states in lanes, too: what a value decides by `titop.blocks.basics.choices`, room
+        by ``np.empty(shape, q.dtype)``.
 
     Attributes
     ----------
@@ -116,9 +119,11 @@ class CompiledLaw:
         energy_stage: Any = None,
         room: Any = None,
         surroundings: CompiledSurroundings | None = None,
+        is_for_lanes: bool = True,
     ) -> None:
         def stage(of: str, function: Any) -> Stage:
-            return Stage(f"{name}_{of}", function, CALL).for_lanes()
+            made = Stage(f"{name}_{of}", function, CALL)
+            return made.for_lanes() if is_for_lanes else made
 
         self.terms = stage("terms", _reading(terms) if terms else _terms_of(write))
         self.outward = stage("outward", _reading(outward)) if outward else OUTWARD
