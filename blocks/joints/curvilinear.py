@@ -56,6 +56,7 @@ def curve_energy(numbers: Any, q: Any) -> Any:
     return 0.5 * numbers[1] * delta * delta + impact_energy(depth, numbers[10], HERTZ)
 
 
+vars(curve_law)["one_by_one"] = True  # its place along the curve decides which piece is read
 CURVE_LAW = Law(curve_law, energy=curve_energy)
 
 

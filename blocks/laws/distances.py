@@ -45,14 +45,13 @@ def _from_box(x: Any, y: Any, z: Any, a: Any, b: Any, c: Any) -> tuple[Any, Vect
     u, v, w = p * x - a, q * y - b, s * z - c
     o, h, k = positive(u), positive(v), positive(w)
     square = o * o + h * h + k * k
-    inside = not square.real > 0.0
-    apart = np.sqrt(select(inside, square + 1.0, square))
-    first = u.real >= v.real and u.real >= w.real
-    second = not first and v.real >= w.real
-    e = select(inside, select(first, 1.0, 0.0), o / apart)
-    f = select(inside, select(second, 1.0, 0.0), h / apart)
-    g = select(inside, select(first or second, 0.0, 1.0), k / apart)
-    return select(inside, select(first, u, select(second, v, w)), apart), (p * e, q * f, s * g)
+    outside = square.real > 0.0
+    apart = np.sqrt(select(outside, square, square + 1.0))
+    first, second = (u.real >= v.real) & (u.real >= w.real), v.real >= w.real
+    e = select(outside, o / apart, select(first, 1.0, 0.0))
+    f = select(outside, h / apart, select(first, 0.0, select(second, 1.0, 0.0)))
+    g = select(outside, k / apart, select(first, 0.0, select(second, 0.0, 1.0)))
+    return select(outside, apart, select(first, u, select(second, v, w))), (p * e, q * f, s * g)
 
 
 def _slope(numbers: Any, c: Any, u: Any, s: Any) -> Any:
@@ -83,7 +82,7 @@ def nearest(numbers: Any, c: Any, u: Any, half: Any, order: int) -> Any:
         low, high = select(rises, low, s), select(rises, s, high)
     s = 0.5 * (low + high)
     bend = _slope(numbers, p, e, s + 1j * COMPLEX_STEP).imag / COMPLEX_STEP + LEVEL / half
-    within = select(_slope(numbers, p, e, -half) < LEVEL and _slope(numbers, p, e, half) > -LEVEL, 1.0, 0.0)
+    within = select((_slope(numbers, p, e, -half) < LEVEL) & (_slope(numbers, p, e, half) > -LEVEL), 1.0, 0.0)
     place = s + 0.0 * c[0]
     for _ in range(order):
         left = _slope(numbers, c, u, place) + LEVEL * place / half

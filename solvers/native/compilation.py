@@ -85,6 +85,7 @@ def _with_compiled_names(function: Any, within: tuple[Any, ...]) -> FunctionType
 
     def compiled(value: Any) -> Any:
         is_plain = isinstance(value, FunctionType) and value.__module__.partition(".")[0] not in KNOWN_TO_NUMBA
+        is_plain = is_plain and value not in _CHOICES
         return njit(**_ENTRY)(_with_compiled_names(value, (*within, value))) if is_plain and value not in within else value
 
     names = {name: compiled(value) for name, value in function.__globals__.items() if name in function.__code__.co_names}

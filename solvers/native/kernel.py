@@ -89,7 +89,7 @@ class Unit:
     def wanted(self) -> Wanted:
         """What is to be compiled."""
         place = self.function.__module__.removeprefix("titop.")
-        return Wanted(self.name, self.file, f"{place}/{self.file}", self.signature, self.caller, self.whole)
+        return Wanted(self.name, self.file, f"{place}/{self.file}", self.signature, self.caller, self.whole, self.form)
 
     def pieces(self) -> dict[str, CodePiece]:
         """Return the function and all that it calls in LLVM's language: what came with titop, or else what numba makes."""
@@ -199,6 +199,11 @@ class Stage(Unit):
         super().__init__(function, Signature(arguments), stage_function, name, form=form)
         self.arguments, self._name = arguments, name
 
+    def for_lanes(self) -> Stage:
+        """Tell that the function is written for lanes, too; return the stage."""
+        self.is_for_lanes = True
+        return self
+
     @property
     def count(self) -> int:
         """The number of its arguments."""
@@ -212,7 +217,7 @@ class Stage(Unit):
     @functools.cached_property
     def in_lanes(self) -> Stage:
         """The stage for states in lanes."""
-        return type(self)(self._name, self.function, self.arguments, IN_LANES)
+        return type(self)(self._name, self.function, self.arguments, IN_LANES).for_lanes()
 
     @functools.cached_property
     def of_members(self) -> Stage:

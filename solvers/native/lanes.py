@@ -252,8 +252,9 @@ for _operators, _write in (
 _complex_by_parts(operator.neg, lambda b, x, y: (b.fneg(x), b.fneg(y)), 1)
 for _operator in (operator.truediv, operator.itruediv):
     _complex_lane_by_lane(_operator, operator.truediv, 2)
-for _name in ("sqrt", "sin", "cos", "exp", "log", "tanh"):
+for _name in ("sqrt", "sin", "cos", "exp", "log", "tanh", "arcsin", "arccos", "arctan"):
     _complex_lane_by_lane(getattr(np, _name), getattr(np, _name))
+_complex_lane_by_lane(operator.pow, operator.pow, 2)
 
 
 for _name in ("sin", "cos", "tan", "exp", "log", "sinh", "cosh", "tanh"):
@@ -261,10 +262,21 @@ for _name in ("sin", "cos", "tan", "exp", "log", "sinh", "cosh", "tanh"):
     _lane_by_lane(getattr(np, _name), getattr(math, _name))
 for _name in ("atan", "asin", "acos"):
     _lane_by_lane(getattr(math, _name), getattr(math, _name))
+    _lane_by_lane(getattr(np, f"arc{_name[1:]}"), getattr(math, _name))
 _lane_by_lane(math.hypot, math.hypot, 2)
 _lane_by_lane(operator.pow, operator.pow, 2)
 for _arctangent in (math.atan2, np.arctan2):
     _lane_by_lane(_arctangent, math.atan2, 2)
+
+
+@lower_builtin(operator.pow, Lanes, types.IntegerLiteral)
+def _whole_power(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    """To a written whole power, by products, as of numbers."""
+    power = context.get_function(operator.pow, signature(types.float64, types.float64, sig.args[1]))
+    result = ir.Constant(_NUMBERS, ir.Undefined)
+    for lane in map(_INDEX, range(LANE_COUNT)):
+        result = builder.insert_element(result, power(builder, [builder.extract_element(args[0], lane), args[1]]), lane)
+    return result
 
 
 @infer_getattr

@@ -24,7 +24,7 @@ from titop.solvers.native.calling import EXCEPTION_FUNCTIONS, PYTHON_FUNCTIONS, 
 from titop.solvers.native.identity import COMPILER, processor, text_obstacle
 from titop.solvers.native.object_code import LOADED, NUMBA, Codes, ObjectCode
 from titop.solvers.native.optimising import optimise
-from titop.solvers.native.signatures import Signature
+from titop.solvers.native.signatures import SINGLE, Signature
 
 #: From the names of a function and of its compiled form, and its signature, to LLVM text of what calls it.
 Caller = Callable[[str, str, Signature], str]
@@ -79,6 +79,8 @@ class Wanted(NamedTuple):
         A function of `calling`, whose text says how it can be called.
     whole : bool
         Whether shared parts are to be in it.
+    form : str
+        What lies in lanes: see `signatures`.
     """
 
     name: str
@@ -87,6 +89,7 @@ class Wanted(NamedTuple):
     signature: Signature
     caller: Caller
     whole: bool = False
+    form: str = SINGLE
 
 
 def machine_code(wanted: Wanted, find: Find, loaded: Container[str] = LOADED) -> Codes:
@@ -94,10 +97,10 @@ def machine_code(wanted: Wanted, find: Find, loaded: Container[str] = LOADED) ->
 
     It needs only Python and the C library. Stages may need more, which numba has: then they are whole.
     """
-    name, file, first, signature, caller, whole = wanted
+    name, file, first, signature, caller, whole, form = wanted
     native = find(first).native
     module, shared = _linked(first, find, name, caller(name, native, signature), whole)
-    if caller is stage_function and _missing(module, shared):
+    if caller is stage_function and form == SINGLE and _missing(module, shared):  # numba's memory is not aligned for lanes
         module, _ = _linked(first, find, name, stage_function(name, native, signature, memory=""), whole=True)
         return {file: ObjectCode(target().emit_object(module), (NUMBA,))}
     codes = {file: _emitted(name, module, shared)}

@@ -60,7 +60,7 @@ class Stages:
         self._first_calls: dict[Stage, FirstCall] = {}
         self._kept: list[Any] = []
         self._stages: list[tuple[int, Block, int, Stage | Callback]] = []
-        self._generals = generals
+        self._generals, self._interactions = generals, interactions
         for row, general in enumerate(generals):
             block = general.block
             in_python = PythonLaw(block)
@@ -88,7 +88,7 @@ class Stages:
                 stages |= {layout.RATES_DRIVEN: derived.rates_driven or python.rates_driven}
                 stages |= {layout.RATES_SLOPES: derived.rates_slopes or python.rates_slopes}
             self._put(row, block, stages)
-            self._put_table(row, acting.block)
+            self._put_table(self.addresses, row, acting.block)
             if block.is_gravity and kind.slopes is None:  # which asks the block's own stages
                 k, general = next(each for each in enumerate(generals) if each[1].block.name == block.own_blocks[0].name)
                 first, of_block = self.addresses.ctypes.data, ints[general.element]
@@ -96,16 +96,16 @@ class Stages:
                 told = first + k * layout.STAGE_COLUMNS * self.addresses.itemsize, *places, int(ints[0, layout.LAW_SIZE])
                 self.addresses[row, layout.PROGRAMS : layout.PROGRAMS + len(told)] = told
 
-    def _put_table(self, row: int, interaction: Interaction) -> None:
+    def _put_table(self, addresses: Array, row: int, interaction: Interaction, in_lanes: bool = False) -> None:
         """Write the address of a table of the programs of what acts on deformable bodies, in place of the first program."""
         codes = interaction_codes(interaction)
         if codes:
             table = np.zeros((len(codes), 1), dtype=np.int64)
             for place, code in enumerate(codes):
-                first = FirstCall(code, table, interaction)
+                first = FirstCall(code.in_lanes if in_lanes else code, table, interaction)
                 first.stand_at(place, 0)
                 self._kept.append(first)
-            self.addresses[row, layout.PROGRAMS] = table.ctypes.data
+            addresses[row, layout.PROGRAMS] = table.ctypes.data
             self._kept.append(table)
 
     def _put(self, row: int, block: Block, stages: Mapping[Any, Stage | Callback]) -> None:
@@ -114,13 +114,15 @@ class Stages:
             self._stages.append((row, block, column, stage))
             self._write(self.addresses, row, block, column, stage)
 
-    def _write(self, addresses: Array, row: int, block: Block, column: int, stage: Stage | Callback) -> None:
+    def _write(
+        self, addresses: Array, row: int, block: Block, column: int, stage: Stage | Callback, instead: Stage | None = None
+    ) -> None:
         self._kept.append(stage)
         if isinstance(stage, Callback) or stage.is_loaded:
             addresses[row, column] = stage.address
             return
         if stage not in self._first_calls:
-            self._first_calls[stage] = FirstCall(stage, addresses, block)
+            self._first_calls[stage] = FirstCall(stage, addresses, block, instead)
         self._first_calls[stage].stand_at(row, column)
 
     @cached_property
@@ -132,20 +134,23 @@ class Stages:
             addresses[row, layout.ROOM_COUNT] = _room_of(general.block, np.asarray(general.block.law_numbers(), dtype=float))
         for row, block, column, stage in self._stages:
             one_by_one = (OF_BLOCKS if row < count else OF_INTERACTIONS).get(column)
-            if one_by_one is not None:
-                in_lanes = stage.in_lanes if isinstance(stage, Stage) and stage.is_for_lanes else one_by_one
-                self._write(addresses, row, block, column, in_lanes)
+            if isinstance(stage, Stage) and stage.is_for_lanes and stage.in_lanes.is_for_lanes:
+                self._write(addresses, row, block, column, stage.in_lanes, one_by_one)
+            elif one_by_one is not None:
+                self._write(addresses, row, block, column, one_by_one)
+        for row, acting in enumerate(self._interactions, start=count):
+            self._put_table(addresses, row, acting.block, in_lanes=True)
         return addresses
 
 
 class FirstCall:
     """What is called for a stage that is not compiled yet: it compiles it, and puts it in its own place.
 
-    Where numba cannot compile a law of a user's, the call ends in a `ModelError`.
+    Where numba cannot compile a law of a user's, another stage is taken `instead`; without one the call ends in a `ModelError`.
     """
 
-    def __init__(self, stage: Stage, addresses: Array, block: Block) -> None:
-        self._stage, self._addresses, self._block = stage, addresses, block
+    def __init__(self, stage: Stage, addresses: Array, block: Block, instead: Stage | None = None) -> None:
+        self._stage, self._addresses, self._block, self._instead = stage, addresses, block, instead
         self._places: list[tuple[int, int]] = []
         self._callback = Callback(self._call, stage.count)
 
@@ -160,7 +165,11 @@ class FirstCall:
         except Exception as error:
             if self._block.compiled_law is None:
                 raise
-            raise ModelError(_not_compiled(self._block, error)) from error
+            if self._instead is None:
+                raise ModelError(_not_compiled(self._block, error)) from error
+            self._stage.is_for_lanes = False
+            self._stage = self._instead
+            address = self._stage.address
         for place in self._places:
             self._addresses[place] = address
         return self._stage(*arguments)

@@ -83,7 +83,7 @@ def _write_motion(n, twist, v, x):
 
 def _terms(n, ports, used, passive, known, stages, beam, q, v, a, twist, acceleration, law, room, slopes):
     status = _dry_terms(n, ports, used, passive, known, stages, beam, q, v, a, twist, acceleration, law, room, slopes)
-    added, x = _added_at(beam), np.empty(6 + n)
+    added, x = _added_at(beam), np.empty(6 + n, q.dtype)
     _write_motion(n, twist, v, x)
     add_scaled(law, 0, 1.0, beam, added, bias_at(n))
     add_six(law, 0, bias_at(n), wrench_cross(twist, wide_times(beam, added, 6 + n, x)))
@@ -92,7 +92,7 @@ def _terms(n, ports, used, passive, known, stages, beam, q, v, a, twist, acceler
 
 def _outward(n, ports, used, passive, known, stages, beam, q, v, a, twist, acceleration, law, room, slopes):
     status = _dry_outward(n, ports, used, passive, known, stages, beam, q, v, a, twist, acceleration, law, room, slopes)
-    alone, added, x = row_at(room, 6 + n), _added_at(beam), np.empty(6 + n)
+    alone, added, x = row_at(room, 6 + n), _added_at(beam), np.empty(6 + n, q.dtype)
     _write_motion(n, twist, v, x)
     add_six(alone, 0, 0, wrench_cross(twist, wide_times(beam, added, 6 + n, x)))
     _write_motion(n, acceleration, a, x)
@@ -102,7 +102,7 @@ def _outward(n, ports, used, passive, known, stages, beam, q, v, a, twist, accel
 
 def _slopes(n, ports, used, passive, known, stages, beam, q, v, a, twist, acceleration, law, room, slopes):
     status = _dry_slopes(n, ports, used, passive, known, stages, beam, q, v, a, twist, acceleration, law, room, slopes)
-    added, size, x = _added_at(beam), 6 + n, np.empty(6 + n)
+    added, size, x = _added_at(beam), 6 + n, np.empty(6 + n, q.dtype)
     _write_motion(n, twist, v, x)
     momentum = wide_times(beam, added, size, x)
     add_scaled(law, 0, 1.0, beam, added, bias_at(n))
@@ -181,7 +181,7 @@ def _apply(n, applying, beam, q, v, twist, pose, gravity, efforts):
     clear(efforts, 0, 6 + n)
     _add_weight(n, beam, _added_at(beam), q, g, efforts)
     if applying > 1 and is_moving(beam, fluid):
-        x = np.empty(6 + n)
+        x = np.empty(6 + n, q.dtype)
         _write_motion(n, six(twist, 0, 0), v, x)
         _add_stream(n, beam, x, c, efforts)
     return layout.OK
@@ -189,8 +189,12 @@ def _apply(n, applying, beam, q, v, twist, pose, gravity, efforts):
 
 def _apply_slopes(n, applying, beam, q, v, twist, pose, gravity, slopes):
     size, added, turning, fluid = 6 + n, _added_at(beam), (6 + n) * (2 * n + 6), _fluid_at(n, _added_at(beam))
-    (g, c), moving, x = fields_of(beam, fluid, pose, gravity), is_moving(beam, fluid), np.empty(size)
-    by_x, small, column = np.empty((1, size * size)), np.empty((1, 36 + 6 * size)), np.empty((1, size))
+    (g, c), moving, x = fields_of(beam, fluid, pose, gravity), is_moving(beam, fluid), np.empty(size, q.dtype)
+    by_x, small, column = (
+        np.empty((1, size * size), q.dtype),
+        np.empty((1, 36 + 6 * size), q.dtype),
+        np.empty((1, size), q.dtype),
+    )
     _write_motion(n, six(twist, 0, 0), v, x)
     clear(slopes, 0, size * (2 * n + 12))
     for j in range(n):

@@ -5,6 +5,7 @@ Derivatives are complex steps through that function, exact to rounding, unless t
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.blocks.laws.vectors import cross3, times, transposed
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.stages import INTERACTION_CALL, row_at
+from titop.solvers.kernels.interface.stages import INTERACTION_CALL, complex_type, row_at
 from titop.solvers.kernels.spatial.algebra import copy, matrix_of, six
 from titop.solvers.native.kernel import Helper, Stage, StageHelper, helper
 
@@ -44,6 +45,7 @@ def interaction_stages(
     write_rates_slopes: Any = None,
     write_touches: Any = None,
     is_whole: bool = False,
+    one_by_one: Collection[int] = (),
 ) -> InteractionStages:
     """Return the stages of a kind of interaction.
 
@@ -71,6 +73,8 @@ def interaction_stages(
     is_whole : bool
         Whether all these take the number of states and the address of the row of stages as well, behind `inputs`, and return a
         status.
+    one_by_one : collection of int
+        The stages (see `layout`) that are not written for lanes.
     """
 
     def whole(function: Any) -> Any:
@@ -78,7 +82,10 @@ def interaction_stages(
         return inner if is_whole or inner is None else _whole(inner)
 
     def stage(of: str, function: Any, stage: int) -> Any:
-        return Stage(f"{name}_{of}", _reading(function, RESULT_SIZES[stage]), INTERACTION_CALL) if function else None
+        if not function:
+            return None
+        made = Stage(f"{name}_{of}", _reading(function, RESULT_SIZES[stage]), INTERACTION_CALL)
+        return made.for_lanes() if stage in _IN_LANES and stage not in one_by_one else made
 
     acts = whole(write)
     slopes = whole(write_slopes) or StageHelper(_slopes_of(acts))
@@ -119,7 +126,7 @@ def _slopes_of(write: Any) -> Any:
 
     def slopes(ports, coordinates, inputs, states, stages, numbers, motion, slopes):
         size, rows, width = motion_size(ports, coordinates), 6 * ports + coordinates, slopes_width(ports, coordinates)
-        moved, loads = np.empty((1, size), np.complex128), np.empty((1, rows), np.complex128)
+        moved, loads = np.empty((1, size), complex_type(motion)), np.empty((1, rows), complex_type(motion))
         copy(motion[0], moved[0])
         for column in range(width):
             move_along(motion, moved, ports, column, 1.0)
@@ -200,6 +207,9 @@ def put_slope(loads, rows, slopes, width, column):
     for r in range(rows):
         slopes[0, r * width + column] = loads[0, r].imag / STEP
 
+
+#: The stages that are asked for in lanes.
+_IN_LANES = layout.ACT, layout.ACT_SLOPES, layout.STORED
 
 #: Beside the stages that kernels call (see `layout`): what reads everything that touches in a contact.
 TOUCHES = -1

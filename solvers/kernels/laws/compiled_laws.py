@@ -25,7 +25,7 @@ from titop.solvers.kernels.interface.records import (
     result_at,
     slopes_size,
 )
-from titop.solvers.kernels.interface.stages import APPLYING_CALL, CALL, call_at, ints_at, row_at, vector_at
+from titop.solvers.kernels.interface.stages import APPLYING_CALL, CALL, call_at, complex_type, ints_at, row_at, vector_at
 from titop.solvers.kernels.laws.matrices import clear, put_column
 from titop.solvers.kernels.spatial.algebra import (
     add_six,
@@ -68,7 +68,7 @@ class CompiledSurroundings:
                 motion = row_at(numbers, count), vector_at(q, n), vector_at(v, n), row_at(twist, 6), row_at(pose, 12)
                 return inner(n, applying, *motion, vector_at(gravity, 3), row_at(result, (6 + n) * columns(n)))
 
-            return Stage(f"{name}_{of}", stage, APPLYING_CALL)
+            return Stage(f"{name}_{of}", stage, APPLYING_CALL).for_lanes()
 
         self.apply = stage("apply", apply, lambda n: 1)
         self.apply_slopes = stage("apply_slopes", apply_slopes, lambda n: 2 * n + 12)
@@ -95,6 +95,9 @@ class CompiledLaw:
         How many numbers they need to keep, from n, the number of ports and the block's `numbers`.
     surroundings : CompiledSurroundings, optional
         What acts on the kind, where something does.
+    is_for_lanes : bool
+        Whether the functions are written for states in lanes, too: what a value decides by `titop.blocks.basics.choices`, room
+        by ``np.empty(shape, q.dtype)``.
 
     Attributes
     ----------
@@ -116,9 +119,11 @@ class CompiledLaw:
         energy_stage: Any = None,
         room: Any = None,
         surroundings: CompiledSurroundings | None = None,
+        is_for_lanes: bool = True,
     ) -> None:
         def stage(of: str, function: Any) -> Stage:
-            return Stage(f"{name}_{of}", function, CALL)
+            made = Stage(f"{name}_{of}", function, CALL)
+            return made.for_lanes() if is_for_lanes else made
 
         self.terms = stage("terms", _reading(terms) if terms else _terms_of(write))
         self.outward = stage("outward", _reading(outward)) if outward else OUTWARD
@@ -167,8 +172,8 @@ def _energy_of(function: Any) -> Any:
 
 def _slopes_of(write: Any) -> Any:
     def slopes(n, ports, used, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
-        moved, rates, carried = np.empty(n, np.complex128), np.empty(n, np.complex128), np.empty((1, 6), np.complex128)
-        stepped, column = np.empty((1, law_size(n, ports)), np.complex128), np.empty((1, 6 + n), np.complex128)
+        moved, rates, carried = np.empty(n, complex_type(q)), np.empty(n, complex_type(q)), np.empty((1, 6), complex_type(q))
+        stepped, column = np.empty((1, law_size(n, ports)), complex_type(q)), np.empty((1, 6 + n), complex_type(q))
         copy(q, moved)
         copy(v, rates)
         put_six(carried, 0, 0, twist)
@@ -274,8 +279,8 @@ def _inward(n, ports, used, passive, known, stages, numbers, q, v, a, twist, acc
     return layout.OK
 
 
-OUTWARD = Stage("outward_from_terms", _outward, CALL)
-INWARD = Stage("inward_from_terms", _reading(_inward), CALL)
+OUTWARD = Stage("outward_from_terms", _outward, CALL).for_lanes()
+INWARD = Stage("inward_from_terms", _reading(_inward), CALL).for_lanes()
 
 
 # -- what acts on blocks, as users say it
@@ -300,7 +305,7 @@ def surroundings_by(name: str, write: Any) -> CompiledSurroundings:
         return layout.OK
 
     def apply_slopes(n, applying, numbers, q, v, twist, pose, gravity, slopes):
-        moved, efforts = np.empty(2 * n + 18, np.complex128), np.empty(6 + n, np.complex128)
+        moved, efforts = np.empty(2 * n + 18, complex_type(q)), np.empty(6 + n, complex_type(q))
         copy(q, moved[:n])
         copy(v, moved[n : 2 * n])
         copy(twist[0], moved[2 * n : 2 * n + 6])

@@ -20,7 +20,7 @@ from titop.blocks.laws.central_field import (
 )
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at
-from titop.solvers.kernels.interface.stages import address_of, call_at, ints_at
+from titop.solvers.kernels.interface.stages import address_of, call_at, complex_type, ints_at
 from titop.solvers.kernels.laws.compiled_interactions import (
     interaction_stages,
     motion_size,
@@ -51,7 +51,7 @@ def gravity_energy(ports, coordinates, inputs, numbers, motion, energy):
 def gravity_slopes(ports, coordinates, inputs, numbers, motion, slopes):
     """Write the derivatives by complex steps, of the body's pose and its coordinates: nothing depends on rates."""
     size, rows, width = motion_size(ports, coordinates), 6 * ports + coordinates, slopes_width(ports, coordinates)
-    moved, loads = np.empty((1, size), np.complex128), np.empty((1, rows), np.complex128)
+    moved, loads = np.empty((1, size), complex_type(motion)), np.empty((1, rows), complex_type(motion))
     for j in range(size):
         moved[0, j] = motion[0, j]
     for j in range(rows * width):
@@ -162,4 +162,7 @@ def terms_energy(ports, coordinates, inputs, states, stages, numbers, motion, en
     return status
 
 
-BY_TERMS = interaction_stages("gravity_by_terms", terms_loads, terms_energy, is_whole=True)._replace(slopes=None)
+_ALL = layout.ACT, layout.ACT_SLOPES, layout.STORED  # the row of stages for lanes does not say where the block's stages stand
+BY_TERMS = interaction_stages("gravity_by_terms", terms_loads, terms_energy, is_whole=True, one_by_one=_ALL)._replace(
+    slopes=None
+)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.choices import select
 from titop.blocks.laws.vectors import cross3, dot3, times, transposed
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.laws.compiled_interactions import interaction_stages
@@ -100,8 +101,8 @@ def _line(r):
     """Return the distance between two places and the direction of r from one to the other, zero where they coincide."""
     distance = np.sqrt(dot3(r, r))
     near = distance.real == 0.0
-    share, whole = 0.0 if near else 1.0, 0.0 * distance + 1.0
-    inverse = share / (whole if near else distance)
+    share = select(near, 0.0, 1.0)
+    inverse = share / select(near, 0.0 * distance + 1.0, distance)
     return share * distance, (inverse * r[0], inverse * r[1], inverse * r[2])
 
 
@@ -122,7 +123,8 @@ def spring_loads(ports, coordinates, inputs, numbers, motion, loads):
 def spring_energy(ports, coordinates, inputs, numbers, motion, energy):
     """``k (length - natural length)^2 / 2``."""
     r = position_of(motion)
-    energy[0, 0] = 0.5 * numbers[0, 0] * (np.sqrt(dot3(r, r)) - numbers[0, 2]) ** 2
+    stretch = np.sqrt(dot3(r, r)) - numbers[0, 2]
+    energy[0, 0] = 0.5 * numbers[0, 0] * (stretch * stretch)
 
 
 # -- a cable over ports and pulleys --------------------------------------------------------------------------------------
@@ -164,8 +166,7 @@ def cable_loads(ports, coordinates, inputs, numbers, motion, loads):
     stretch, rate = _stretch(ports, coordinates, numbers, motion)
     share = 1.0 + numbers[0, 2] * rate
     tension = 0.0 * stretch + numbers[0, 3 + coordinates]
-    if stretch.real > 0.0 and share.real > 0.0:
-        tension += numbers[0, 0] * stretch * share
+    tension = select((stretch.real > 0.0) & (share.real > 0.0), tension + numbers[0, 0] * stretch * share, tension)
     for k in range(6 * ports):
         loads[0, k] = 0.0
     for k in range(ports - 1):
@@ -188,7 +189,8 @@ def cable_energy(ports, coordinates, inputs, numbers, motion, energy):
         stretch += numbers[0, 3 + k] * motion[0, layout.MOTION_SIZE * ports + k]
     for k in range(ports - 1):
         stretch += _segment(motion, k)[1]
-    energy[0, 0] = 0.5 * numbers[0, 0] * max(stretch, 0.0) ** 2
+    stretch = max(stretch, 0.0)
+    energy[0, 0] = 0.5 * numbers[0, 0] * (stretch * stretch)
 
 
 @helper

@@ -279,7 +279,7 @@ def press_inwards(n, ports, used, modes, law, alone, stride, shapes, first, size
 
 
 def _slopes(n, ports, used, passive, known, stages, modes, q, v, a, twist, acceleration, law, room, slopes):
-    small = np.empty((1, PORT_SLOPES + 6 * n))
+    small = np.empty((1, PORT_SLOPES + 6 * n), q.dtype)
     clear(slopes, 0, slopes_size(n, ports))
     _add_body(modes, n, q, v, a, twist, acceleration, small, slopes)
     if passive:

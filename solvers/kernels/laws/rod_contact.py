@@ -120,16 +120,16 @@ def _push(n, inputs, numbers, motion, kept, loads):
 @shared
 def rod_contact_loads(ports, coordinates, inputs, numbers, motion, loads):
     """The sum of what happens at all spheres."""
-    kept = np.empty((1, room_at(numbers, _COUNTS, _SPHERE)))
-    _bend(coordinates, numbers, motion, np.zeros(coordinates), kept)
+    kept = np.empty((1, room_at(numbers, _COUNTS, _SPHERE)), motion.dtype)
+    _bend(coordinates, numbers, motion, np.zeros(coordinates, motion.dtype), kept)
     _push(coordinates, inputs, numbers, motion, kept, loads)
 
 
 @shared
 def _read_spheres(what, n, inputs, numbers, motion, result):
     """Write what is read of all spheres."""
-    kept, (back, r, speed) = np.empty((1, room_at(numbers, _COUNTS, _SPHERE))), contact.shape_of(motion)
-    _bend(n, numbers, motion, np.zeros(n), kept)
+    kept, (back, r, speed) = np.empty((1, room_at(numbers, _COUNTS, _SPHERE)), motion.dtype), contact.shape_of(motion)
+    _bend(n, numbers, motion, np.zeros(n, motion.dtype), kept)
     contact.begin_reading(what, result)
     for k in range(counts_at(numbers, _COUNTS)[0]):
         i = _place(numbers, k)
@@ -316,4 +316,5 @@ CONTACT = interaction_stages(
     _reading(contact.STRAIGHTENING),
     rod_contact_rates_slopes,
     _reading(contact.TOUCH),
+    one_by_one=(layout.ACT_SLOPES,),
 )

@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from titop.blocks.basics.choices import everywhere, select
 from titop.solvers.kernels.spatial.algebra import cross, minus, plus, scaled, six, twist_cross, wrench_cross
 from titop.solvers.native.kernel import helper
 
@@ -29,18 +30,18 @@ def coefficients(s):
     They are c_2 and c_3 of Stumpff's functions ``c_k = sum_j (-s)^j/(k + 2 j)!``, for which ``c_k = 1/k! - s c_(k+2)`` and
     ``c_k' = (k c_(k+2) - c_(k+1))/2``.
     """
-    if s < SERIES:
-        c8 = _stumpff(s, _F[8], _F[10], _F[12], _F[14], _F[16], _F[18], _F[20], _F[22], _F[24], _F[26], _F[28], _F[30])
-        c9 = _stumpff(s, _F[9], _F[11], _F[13], _F[15], _F[17], _F[19], _F[21], _F[23], _F[25], _F[27], _F[29], _F[31])
-        c7, c6 = _F[7] - s * c9, _F[6] - s * c8
-        c5, c4 = _F[5] - s * c7, _F[4] - s * c6
-        c3, c2 = _F[3] - s * c5, _F[2] - s * c4
-    else:
+    c8 = _stumpff(s, _F[8], _F[10], _F[12], _F[14], _F[16], _F[18], _F[20], _F[22], _F[24], _F[26], _F[28], _F[30])
+    c9 = _stumpff(s, _F[9], _F[11], _F[13], _F[15], _F[17], _F[19], _F[21], _F[23], _F[25], _F[27], _F[29], _F[31])
+    c7, c6 = _F[7] - s * c9, _F[6] - s * c8
+    c5, c4 = _F[5] - s * c7, _F[4] - s * c6
+    c3, c2 = _F[3] - s * c5, _F[2] - s * c4
+    near = s < SERIES
+    if not everywhere(near):
         t = np.sqrt(s)
-        c2, c3 = (1.0 - np.cos(t)) / s, (t - np.sin(t)) / (s * t)
-        c4, c5 = (_F[2] - c2) / s, (_F[3] - c3) / s
-        c6, c7 = (_F[4] - c4) / s, (_F[5] - c5) / s
-        c8, c9 = (_F[6] - c6) / s, (_F[7] - c7) / s
+        c2, c3 = select(near, c2, (1.0 - np.cos(t)) / s), select(near, c3, (t - np.sin(t)) / (s * t))
+        c4, c5 = select(near, c4, (_F[2] - c2) / s), select(near, c5, (_F[3] - c3) / s)
+        c6, c7 = select(near, c6, (_F[4] - c4) / s), select(near, c7, (_F[5] - c5) / s)
+        c8, c9 = select(near, c8, (_F[6] - c6) / s), select(near, c9, (_F[7] - c7) / s)
     d2, d3, d4 = c4 - 0.5 * c3, 1.5 * c5 - 0.5 * c4, 2.0 * c6 - 0.5 * c5
     d5, d6, d7 = 2.5 * c7 - 0.5 * c6, 3.0 * c8 - 0.5 * c7, 3.5 * c9 - 0.5 * c8
     e2, e3, e4, e5 = d4 - 0.5 * d3, 1.5 * d5 - 0.5 * d4, 2.0 * d6 - 0.5 * d5, 2.5 * d7 - 0.5 * d6

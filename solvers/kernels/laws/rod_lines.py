@@ -16,6 +16,7 @@ import math
 
 import numpy as np
 
+from titop.blocks.basics.choices import select
 from titop.solvers.kernels.interface.stages import address_of, part_of, vector_at
 from titop.solvers.kernels.laws.compiled_interactions import interaction_stages
 from titop.solvers.kernels.laws.matrices import clear
@@ -187,7 +188,7 @@ def _across(x0, x1, x2, length, y, z):
     The directions are those of Duff et al., "Building an orthonormal basis, revisited" (2017).
     """
     a, b, c = x0 / length, x1 / length, x2 / length
-    side = math.copysign(1.0, a)
+    side = select(a < 0.0, -1.0, 1.0)
     d = -1.0 / (side + a)
     r0, r1, r2 = -b, side + b * b * d, b * c * d
     t0, t1, t2 = -side * c, side * b * c * d, 1.0 + side * c * c * d
@@ -288,13 +289,13 @@ def line_energy(ports, coordinates, inputs, numbers, motion, energy):
 @shared
 def line_slopes(ports, coordinates, inputs, numbers, motion, slopes):
     """The derivatives of what `line_loads` writes."""
-    n, g = coordinates, np.empty((1, coordinates))
+    n, g = coordinates, np.empty((1, coordinates), motion.dtype)
     clear(slopes, 0, 2 * n * n)
     if is_idle(numbers):
         return
     stretch = _follow(n, numbers, motion, g)
     if curves(n, numbers, motion, stretch, g):
-        add_curvature(n, numbers, motion, np.empty((1, ACROSS * n)), slopes)
+        add_curvature(n, numbers, motion, np.empty((1, ACROSS * n), motion.dtype), slopes)
         for i in range(n):
             for j in range(i):
                 slopes[0, i * 2 * n + j] = slopes[0, j * 2 * n + i]
@@ -304,7 +305,7 @@ def line_slopes(ports, coordinates, inputs, numbers, motion, slopes):
 @shared
 def line_gap(ports, coordinates, inputs, numbers, motion, gap):
     """By how much a tendon is stretched."""
-    g = np.empty((1, coordinates))
+    g = np.empty((1, coordinates), motion.dtype)
     gap[0, 0] = _follow(coordinates, numbers, motion, g)
     gap[0, 1] = stretching(coordinates, motion, g)
 

@@ -80,7 +80,7 @@ def _press(n, amplitude, numbers, motion, kept, loads):
 @shared
 def load_loads(ports, coordinates, inputs, numbers, motion, loads):
     """The stations' wrenches on the rod; what they press on the world with is nobody's."""
-    kept, still = np.empty((1, room_at(numbers, _COUNTS, _STATION))), np.zeros(coordinates)
+    kept, still = np.empty((1, room_at(numbers, _COUNTS, _STATION)), motion.dtype), np.zeros(coordinates, motion.dtype)
     _bend(coordinates, numbers, motion, still, kept)
     _press(coordinates, _amplitude(inputs, numbers), numbers, motion, kept, loads)
 
@@ -90,7 +90,7 @@ def load_energy(ports, coordinates, inputs, numbers, motion, energy):
     """Minus the work of inertial forces that no input drives; all others store nothing."""
     energy[0, 0] = 0.0
     if numbers[0, 0] > 0.0 and inputs == 0:
-        kept, still = np.empty((1, room_at(numbers, _COUNTS, _STATION))), np.zeros(coordinates)
+        kept, still = np.empty((1, room_at(numbers, _COUNTS, _STATION)), motion.dtype), np.zeros(coordinates, motion.dtype)
         _bend(coordinates, numbers, motion, still, kept)
         for k in range(counts_at(numbers, _COUNTS)[0]):
             o, here = _HEAD + _STATION * k + 1, rods.kept_place(_place_of(numbers, k)) + 9
@@ -135,12 +135,20 @@ def load_slopes(ports, coordinates, inputs, numbers, motion, slopes):
     """What turns of the base and the coordinates change of the stations' wrenches and of what they press on."""
     n, rod, (stations, steps, _) = coordinates, row_at(*rod_at(numbers, _COUNTS, _STATION)), counts_at(numbers, _COUNTS)
     amplitude = _amplitude(inputs, numbers)
-    kept, still, width = np.empty((1, room_at(numbers, _COUNTS, _STATION))), np.zeros(n), _BY_Q + 2 * n
+    kept, still, width = (
+        np.empty((1, room_at(numbers, _COUNTS, _STATION)), motion.dtype),
+        np.zeros(n, motion.dtype),
+        _BY_Q + 2 * n,
+    )
     places = rods.intervals_of(rod) + 1 + steps
     _bend(n, numbers, motion, still, kept)
-    _press(n, amplitude, numbers, motion, kept, np.empty((1, _BASE_WRENCH + 6 + n)))
-    columns, wrenches = np.empty((1, 6 * n * places)), np.empty((1, 6 * n * places))
-    tables, small, by_q = np.empty((1, (places + 2) * TABLE)), np.empty((1, TABLE + 18 * n)), np.empty((1, (6 + n) * n))
+    _press(n, amplitude, numbers, motion, kept, np.empty((1, _BASE_WRENCH + 6 + n), motion.dtype))
+    columns, wrenches = np.empty((1, 6 * n * places), motion.dtype), np.empty((1, 6 * n * places), motion.dtype)
+    tables, small, by_q = (
+        np.empty((1, (places + 2) * TABLE), motion.dtype),
+        np.empty((1, TABLE + 18 * n), motion.dtype),
+        np.empty((1, (6 + n) * n), motion.dtype),
+    )
     write_columns_at_base(n, steps, rod, kept, tables, small, columns)
     clear(wrenches, 0, 6 * n * places)
     clear(by_q, 0, (6 + n) * n)

@@ -78,9 +78,12 @@ _MATRIX = 12 * ROWS
 
 def _terms(n, ports, used, passive, known, stages, rod, q, v, a, twist, acceleration, law, room, slopes):
     intervals, h, rest = rods.intervals_of(rod), bias_at(n), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    kept, columns = np.empty((1, rods.kept_size(intervals, ports))), np.empty((1, 6 * n * (intervals + ports + 1)))
-    small = np.empty((1, TABLE + 6 * n))
-    move_outwards(n, ports, used, rod, q, v, np.zeros(n), twist, rest, kept)
+    kept, columns = (
+        np.empty((1, rods.kept_size(intervals, ports)), q.dtype),
+        np.empty((1, 6 * n * (intervals + ports + 1)), q.dtype),
+    )
+    small = np.empty((1, TABLE + 6 * n), q.dtype)
+    move_outwards(n, ports, used, rod, q, v, np.zeros(n, q.dtype), twist, rest, kept)
     start_wrenches(n, ports, rod, kept)
     _write_passive(n, rod, q, v, passive, law, h + 6)
     press_inwards(n, ports, used, rod, kept, law, h + 6)
@@ -147,9 +150,9 @@ def _slopes(n, ports, used, passive, known, stages, rod, q, v, a, twist, acceler
     """Write the linearised law, M and every S; see `stages`."""
     intervals = rods.intervals_of(rod)
     places, kept = intervals + 1 + ports, row_at(room, rods.kept_size(intervals, ports))
-    columns, wrenches = np.empty((1, places * ROWS * n)), np.empty((1, places * 6 * n))
-    tables, small = np.empty((1, (intervals + ports + 3) * TABLE)), np.empty((1, _MATRIX + 36 + ROWS * n))
-    own = np.empty((1, 6 * n))
+    columns, wrenches = np.empty((1, places * ROWS * n), q.dtype), np.empty((1, places * 6 * n), q.dtype)
+    tables, small = np.empty((1, (intervals + ports + 3) * TABLE), q.dtype), np.empty((1, _MATRIX + 36 + ROWS * n), q.dtype)
+    own = np.empty((1, 6 * n), q.dtype)
     clear(slopes, 0, slopes_size(n, ports))
     clear(law, 0, bias_at(n))
     if passive:

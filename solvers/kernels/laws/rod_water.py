@@ -149,20 +149,20 @@ def _press(n, rod, moving, q, v, still, twist, fields, kept, efforts):
 
 
 def _apply(n, applying, rod, q, v, twist, pose, gravity, efforts):
-    fluid, kept = rods.fluid_at(rod), np.empty((1, rods.kept_size(rods.intervals_of(rod), 0)))
+    fluid, kept = rods.fluid_at(rod), np.empty((1, rods.kept_size(rods.intervals_of(rod), 0)), q.dtype)
     fields, moving = fields_of(rod, fluid, pose, gravity), applying > 1 and is_moving(rod, fluid)
-    _press(n, rod, moving, q, v, np.zeros(n), twist, fields, kept, efforts)
+    _press(n, rod, moving, q, v, np.zeros(n, q.dtype), twist, fields, kept, efforts)
     return layout.OK
 
 
 def _apply_slopes(n, applying, rod, q, v, twist, pose, gravity, slopes):
-    places, fluid, pressed = rods.intervals_of(rod) + 1, rods.fluid_at(rod), np.empty((1, 6 + n))
+    places, fluid, pressed = rods.intervals_of(rod) + 1, rods.fluid_at(rod), np.empty((1, 6 + n), q.dtype)
     fields, moving = fields_of(rod, fluid, pose, gravity), is_moving(rod, fluid)
     rows = ROWS if moving else 6
-    kept, columns = np.empty((1, rods.kept_size(places - 1, 0))), np.empty((1, rows * n * places))
-    wrenches, tables = np.empty((1, 6 * n * places)), np.empty((1, (places + 2) * TABLE))
-    small = np.empty((1, _BY_Q + 18 * n))
-    _press(n, rod, moving, q, v, np.zeros(n), twist, fields, kept, pressed)
+    kept, columns = np.empty((1, rods.kept_size(places - 1, 0)), q.dtype), np.empty((1, rows * n * places), q.dtype)
+    wrenches, tables = np.empty((1, 6 * n * places), q.dtype), np.empty((1, (places + 2) * TABLE), q.dtype)
+    small = np.empty((1, _BY_Q + 18 * n), q.dtype)
+    _press(n, rod, moving, q, v, np.zeros(n, q.dtype), twist, fields, kept, pressed)
     if moving:
         move_columns(n, 0, ALL_STEPS, rod, kept, tables, columns)
     else:

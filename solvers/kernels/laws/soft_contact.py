@@ -90,16 +90,22 @@ def _write_forces(n, inputs, numbers, motion, points, forces, loads):
 
 def _act(ports, coordinates, inputs, states, stages, numbers, motion, loads):
     n, points = coordinates, np.int64(numbers[0, TOUCHING])
-    shared, columns = np.empty((1, _shared_size(n, numbers))), np.empty((1, (_COLUMNS + 3 * n) * points))
+    shared, columns = (
+        np.empty((1, _shared_size(n, numbers)), motion.dtype),
+        np.empty((1, (_COLUMNS + 3 * n) * points), motion.dtype),
+    )
     status = _run(n, stages, soft.COLUMNS, numbers, motion, columns, columns, shared)
-    _write_forces(n, inputs, numbers, motion, columns, np.empty((1, 3 * points)), loads)
+    _write_forces(n, inputs, numbers, motion, columns, np.empty((1, 3 * points), motion.dtype), loads)
     return status
 
 
 def _reading(what):
     def read(ports, coordinates, inputs, states, stages, numbers, motion, result):
         n, points = coordinates, np.int64(numbers[0, TOUCHING])
-        shared, columns = np.empty((1, _shared_size(n, numbers))), np.empty((1, (_COLUMNS + 3 * n) * points))
+        shared, columns = (
+            np.empty((1, _shared_size(n, numbers)), motion.dtype),
+            np.empty((1, (_COLUMNS + 3 * n) * points), motion.dtype),
+        )
         status, against = _run(n, stages, soft.COLUMNS, numbers, motion, columns, columns, shared), _against(motion)
         contact.begin_reading(what, result)
         for k in range(points):
@@ -230,4 +236,5 @@ CONTACT = interaction_stages(
     _rates_slopes,
     _reading(contact.TOUCH),
     is_whole=True,
+    one_by_one=(layout.ACT_SLOPES,),
 )

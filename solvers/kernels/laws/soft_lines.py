@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.choices import everywhere, select
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, call_at, ints_at, part_of
 from titop.solvers.kernels.laws.compiled_interactions import interaction_stages
@@ -85,7 +86,7 @@ def _elastic(coordinates, numbers, motion, stretch, g):
     share = 1.0
     for j in range(coordinates):
         share += numbers[0, 2] * g[0, j] * motion[0, coordinates + j]
-    return (numbers[0, 1] if stretch > 0.0 and share > 0.0 else 0.0), share
+    return select((stretch > 0.0) & (share > 0.0), numbers[0, 1], 0.0), share
 
 
 @helper
@@ -100,7 +101,8 @@ def pull(coordinates, numbers, motion, stretch, loads):
 @helper
 def stretched_energy(numbers, stretch):
     """``k s^2 / 2`` where a tendon is stretched by s."""
-    return 0.5 * numbers[0, 1] * max(stretch, 0.0) ** 2
+    stretch = max(stretch, 0.0)
+    return 0.5 * numbers[0, 1] * (stretch * stretch)
 
 
 @helper
@@ -108,7 +110,7 @@ def curves(coordinates, numbers, motion, stretch, g):
     """Tell whether the second derivatives of the measure matter."""
     stiffness, share = _elastic(coordinates, numbers, motion, stretch, g)
     tension = _given_tension(numbers) + stiffness * stretch * share
-    return tension != 0.0 or stiffness * stretch * numbers[0, 2] != 0.0
+    return not everywhere((tension == 0.0) & (stiffness * stretch * numbers[0, 2] == 0.0))
 
 
 @helper
@@ -122,7 +124,7 @@ def pull_slopes(n, numbers, motion, stretch, g, slopes):
     tension = _given_tension(numbers) + stiffness * stretch * share
     damping = stiffness * stretch * numbers[0, 2]
     by_coordinates = part_of(slopes, n, (n,))
-    if damping != 0.0:
+    if not everywhere(damping == 0.0):
         for i in range(n):
             row, rate = part_of(slopes, i * 2 * n, (n,)), damping * motion[0, n + i]
             for j in range(n):
@@ -205,7 +207,7 @@ def _act(ports, coordinates, inputs, states, stages, numbers, motion, loads):
     if is_idle(numbers):
         clear(loads, 0, coordinates)
         return layout.OK
-    shared, totals = np.empty((1, coordinates + numbers.size)), np.empty((1, coordinates + 1))
+    shared, totals = np.empty((1, coordinates + numbers.size), motion.dtype), np.empty((1, coordinates + 1), motion.dtype)
     status, stretch = _follow(coordinates, numbers, motion, ints_at(*_programs(stages, numbers)), shared, totals, loads)
     pull(coordinates, numbers, motion, stretch, loads)
     return status
@@ -215,8 +217,8 @@ def _slopes(ports, coordinates, inputs, states, stages, numbers, motion, slopes)
     clear(slopes, 0, coordinates * 2 * coordinates)
     if is_idle(numbers):
         return layout.OK
-    g, shared = np.empty((1, coordinates)), np.empty((1, coordinates + numbers.size))
-    table, totals = ints_at(*_programs(stages, numbers)), np.empty((1, coordinates * coordinates + 1))
+    g, shared = np.empty((1, coordinates), motion.dtype), np.empty((1, coordinates + numbers.size), motion.dtype)
+    table, totals = ints_at(*_programs(stages, numbers)), np.empty((1, coordinates * coordinates + 1), motion.dtype)
     status, stretch = _follow(coordinates, numbers, motion, table, shared, totals, g)
     if curves(coordinates, numbers, motion, stretch, g):
         status = min(status, _add_curvature(coordinates, numbers, motion, table, shared, totals, slopes))
@@ -225,14 +227,22 @@ def _slopes(ports, coordinates, inputs, states, stages, numbers, motion, slopes)
 
 
 def _stored(ports, coordinates, inputs, states, stages, numbers, motion, energy):
-    g, shared, totals = np.empty((1, coordinates)), np.empty((1, coordinates + numbers.size)), np.empty((1, coordinates + 1))
+    g, shared, totals = (
+        np.empty((1, coordinates), motion.dtype),
+        np.empty((1, coordinates + numbers.size), motion.dtype),
+        np.empty((1, coordinates + 1), motion.dtype),
+    )
     status, stretch = _follow(coordinates, numbers, motion, ints_at(*_programs(stages, numbers)), shared, totals, g)
     energy[0, 0] = stretched_energy(numbers, stretch)
     return status
 
 
 def _gap(ports, coordinates, inputs, states, stages, numbers, motion, gap):
-    g, shared, totals = np.empty((1, coordinates)), np.empty((1, coordinates + numbers.size)), np.empty((1, coordinates + 1))
+    g, shared, totals = (
+        np.empty((1, coordinates), motion.dtype),
+        np.empty((1, coordinates + numbers.size), motion.dtype),
+        np.empty((1, coordinates + 1), motion.dtype),
+    )
     status, gap[0, 0] = _follow(coordinates, numbers, motion, ints_at(*_programs(stages, numbers)), shared, totals, g)
     gap[0, 1] = stretching(coordinates, motion, g)
     return status

@@ -30,8 +30,8 @@ from titop.solvers.native.kernel import helper
 def _terms(n, ports, used, passive, known, stages, body, q, v, a, twist, acceleration, law, room, slopes):
     size, h, still, width = 6 + n, bias_at(n), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), 9 + 3 * n
     kept, points = row_at(room, soft.kept_size(n, body)), soft.points_of(body)
-    columns, efforts = np.empty((1, width * points)), np.empty((1, n + 1))
-    at_ports = np.empty((1, (soft.PORT_SUBSPACE + 6 * n) * ports + 1))
+    columns, efforts = np.empty((1, width * points), q.dtype), np.empty((1, n + 1), q.dtype)
+    at_ports = np.empty((1, (soft.PORT_SUBSPACE + 6 * n) * ports + 1), q.dtype)
     soft.write_shared(n, body, q, v, twist, kept)
     status = soft.run(stages, soft.COLUMNS, points, body, kept, kept, 0, columns, 0)
     clear(law, 0, h + size)
@@ -72,7 +72,7 @@ def _write_ports(n, ports, used, stages, numbers, kept, twist, v, at_ports, reco
 
 
 def _outward(n, ports, used, passive, known, stages, body, q, v, a, twist, acceleration, law, room, slopes):
-    kept, at_ports = row_at(room, soft.kept_size(n, body)), np.empty((1, (soft.PORT_SUBSPACE + 6 * n) * ports + 1))
+    kept, at_ports = row_at(room, soft.kept_size(n, body)), np.empty((1, (soft.PORT_SUBSPACE + 6 * n) * ports + 1), q.dtype)
     soft.write_shared(n, body, q, v, twist, kept)
     soft.write_rates(n, a, acceleration, kept)
     status = soft.run(stages, soft.MOTION, soft.points_of(body), body, kept, kept, 0, kept, soft.motion_at(n, body))
@@ -84,7 +84,7 @@ def _outward(n, ports, used, passive, known, stages, body, q, v, a, twist, accel
 
 
 def _inward(n, ports, used, passive, known, stages, body, q, v, a, twist, acceleration, law, room, slopes):
-    kept, efforts, result = row_at(room, soft.kept_size(n, body)), np.empty((1, n + 1)), result_at(n)
+    kept, efforts, result = row_at(room, soft.kept_size(n, body)), np.empty((1, n + 1), q.dtype), result_at(n)
     put_six(law, 0, result, soft.write_forces(n, body, twist, acceleration, kept))
     status = soft.run(stages, soft.EFFORTS, soft.points_of(body), body, kept, kept, soft.forces_at(n, body), efforts, 0)
     for j in range(n):
@@ -112,7 +112,7 @@ def _slopes(n, ports, used, passive, known, stages, body, q, v, a, twist, accele
     soft.write_rates(n, a, acceleration, kept)
     clear(slopes, 0, columns_at(n, 0))
     clear(law, 0, bias_at(n))
-    bends = np.empty((1, n * n + (9 + 9 * n) * points + 1))
+    bends = np.empty((1, n * n + (9 + 9 * n) * points + 1), q.dtype)
     status = soft.run(stages, soft.BENDS, points, body, kept, kept, soft.forces_at(n, body), bends, 0)
     for k in range(points):
         o, mass, force = n * n + (9 + 9 * n) * k, soft.mass_of(body, k), three_at(kept, soft.forces_at(n, body) + 3 * k)
@@ -120,10 +120,10 @@ def _slopes(n, ports, used, passive, known, stages, body, q, v, a, twist, accele
         _add_point(n, mass, force, bends, o, twist, acceleration, slopes)
     add_scaled(slopes, 6 * n, 1.0, bends, 0, n * n)
     if passive:
-        resisted = np.empty((1, 2 * n * n + 1))
+        resisted = np.empty((1, 2 * n * n + 1), q.dtype)
         status = min(status, soft.run(stages, soft.RESISTANCE_SLOPES, points, body, kept, kept, 0, resisted, 0))
         add_passive_slopes(resisted, 0, n, slopes)
-    wrenches, at_ports = np.empty((1, 6 * ports + 1)), np.empty((1, (6 + n + 18 * ports) * n + 1))
+    wrenches, at_ports = np.empty((1, 6 * ports + 1), q.dtype), np.empty((1, (6 + n + 18 * ports) * n + 1), q.dtype)
     return min(status, _write_port_slopes(n, ports, used, stages, body, kept, law, wrenches, at_ports, slopes))
 
 

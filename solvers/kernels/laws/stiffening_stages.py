@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, by_rate_at, by_twist_at, columns_at, is_used, port_at, slopes_size
-from titop.solvers.kernels.interface.stages import row_at, vector_at
+from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
 from titop.solvers.kernels.laws import modal_ports, stiffening
 from titop.solvers.kernels.laws import stiffening_body as few
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
@@ -55,18 +55,18 @@ def _few_at(n, ports):
 
 
 @helper
-def _rooms_of(n, ports, room):
-    """Return where the few numbers stand in the room, what is taken alone, two tables, and a row (n): addresses."""
-    at, size = room + 8 * _few_at(n, ports), 8 * stiffening.TABLE * n
-    tables = at + 8 * (few.FEW + few.TAKEN)
-    return at, at + 8 * few.FEW, tables, tables + size, tables + 2 * size
+def _rooms_of(n, ports, modes, room):
+    """Return the few numbers in the room, what is taken alone, two tables, and a row (n)."""
+    whole, at, size = row_at(room, room_of(n, ports, modes)), _few_at(n, ports), stiffening.TABLE * n
+    tables = at + few.FEW + few.TAKEN
+    f, taken = row_at(address_of(whole, at), few.FEW), row_at(address_of(whole, at + few.FEW), few.TAKEN)
+    by_q, by_v = row_at(address_of(whole, tables), size), row_at(address_of(whole, tables + size), size)
+    return f, taken, by_q, by_v, vector_at(address_of(whole, tables + 2 * size), n)
 
 
 def terms(n, ports, used, passive, known, stages, modes, q, v, a, twist, acceleration, law, room, slopes):
     """Write the law; see `stages`. The tables are used up."""
-    at_f, at_taken, at_q, at_v, at_still = _rooms_of(n, ports, room)
-    f, taken, still = row_at(at_f, few.FEW), row_at(at_taken, few.TAKEN), vector_at(at_still, n)
-    by_q, by_v = row_at(at_q, stiffening.TABLE * n), row_at(at_v, stiffening.TABLE * n)
+    f, taken, by_q, by_v, still = _rooms_of(n, ports, modes, room)
     rest = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for j in range(n):
         still[j] = 0.0
@@ -89,9 +89,7 @@ def terms(n, ports, used, passive, known, stages, modes, q, v, a, twist, acceler
 
 
 def outward(n, ports, used, passive, known, stages, modes, q, v, a, twist, acceleration, law, room, slopes):
-    at_f, at_taken, at_q, at_v, _ = _rooms_of(n, ports, room)
-    f, taken, alone = row_at(at_f, few.FEW), row_at(at_taken, few.TAKEN), row_at(room, room_of(n, ports, modes))
-    by_q, by_v = row_at(at_q, stiffening.TABLE * n), row_at(at_v, stiffening.TABLE * n)
+    (f, taken, by_q, by_v, _), alone = _rooms_of(n, ports, modes, room), row_at(room, room_of(n, ports, modes))
     stiffening.write_tables(modes, n, ports, q, v, by_q, by_v)
     stiffening.write_few(modes, n, ports, q, v, a, twist, acceleration, by_q, by_v, f)
     stiffening.write_alone(modes, n, ports, passive, q, v, a, f, by_q, by_v, taken, alone, 0)
@@ -117,9 +115,9 @@ def inward(n, ports, used, passive, known, stages, modes, q, v, a, twist, accele
 
 def slopes(n, ports, used, passive, known, stages, modes, q, v, a, twist, acceleration, law, room, result):
     group, own = stiffening.group_at(modes, n, ports, 0), stiffening.own_row(modes, n, ports)
-    f, taken, change = np.empty((1, few.FEW)), np.empty((1, few.TAKEN)), np.empty((1, few.FEW))
-    by_q, by_v = np.empty((1, stiffening.TABLE * n)), np.empty((1, stiffening.TABLE * n))
-    by_a, small = np.empty((1, stiffening.TABLE * n)), np.empty((1, _CHANGES + _WEIGHTS * n))
+    f, taken, change = np.empty((1, few.FEW), q.dtype), np.empty((1, few.TAKEN), q.dtype), np.empty((1, few.FEW), q.dtype)
+    by_q, by_v = np.empty((1, stiffening.TABLE * n), q.dtype), np.empty((1, stiffening.TABLE * n), q.dtype)
+    by_a, small = np.empty((1, stiffening.TABLE * n), q.dtype), np.empty((1, _CHANGES + _WEIGHTS * n), q.dtype)
     clear(result, 0, slopes_size(n, ports))
     stiffening.write_table(modes, group, own + 6, own + 6, n, q, by_q, 0)
     stiffening.write_table(modes, group, own + 6, own + 6, n, v, by_v, 0)

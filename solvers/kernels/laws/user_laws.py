@@ -32,10 +32,11 @@ from titop.solvers.native.kernel import UserHelper
 def stages_of(law: Law) -> CompiledLaw:
     """Return the stages of a block's law; their machine code is kept under a hash of the function and of all that it calls."""
     write = UserHelper(_writing(UserHelper(law.function)))
+    is_for_lanes = not getattr(law.function, "one_by_one", False)
     if law.energy is None:
-        return CompiledLaw(_unique_name(law.function), write)
-    name = _unique_name(law.function, law.energy)
-    return CompiledLaw(name, write, energy=UserHelper(_storing(UserHelper(law.energy))))
+        return CompiledLaw(_unique_name(law.function), write, is_for_lanes=is_for_lanes)
+    name, energy = _unique_name(law.function, law.energy), UserHelper(_storing(UserHelper(law.energy)))
+    return CompiledLaw(name, write, energy=energy, is_for_lanes=is_for_lanes)
 
 
 @functools.cache

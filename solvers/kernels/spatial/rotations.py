@@ -18,16 +18,18 @@ from titop.solvers.native.kernel import helper
 def rotation_log(m):
     """Return the rotation vector of a rotation matrix (Shepperd's method)."""
     trace = m[0] + m[4] + m[8]
-    a, b, c, t = m[0].real, m[4].real, m[8].real, trace.real
-    by_w, by_x, by_y = (t >= a) & (t >= b) & (t >= c), (a >= b) & (a >= c), b >= c
-    rx, ry, rz = m[7] - m[5], m[2] - m[6], m[3] - m[1]
-    xy, xz, yz = m[1] + m[3], m[2] + m[6], m[5] + m[7]
-    x = select(by_w, rx, select(by_x, 1.0 - trace + 2.0 * m[0], select(by_y, xy, xz)))
-    y = select(by_w, ry, select(by_x, xy, select(by_y, 1.0 - trace + 2.0 * m[4], yz)))
-    z = select(by_w, rz, select(by_x, xz, select(by_y, yz, 1.0 - trace + 2.0 * m[8])))
-    w = select(by_w, 1.0 + trace, select(by_x, rx, select(by_y, ry, rz)))
-    side = select(w.real < 0.0, -1.0, 1.0)
-    x, y, z, w = side * x, side * y, side * z, side * w
+    x, y, z, w = m[7] - m[5], m[2] - m[6], m[3] - m[1], 1.0 + trace
+    first = (trace.real >= m[0].real) & (trace.real >= m[4].real) & (trace.real >= m[8].real)
+    if not everywhere(first):
+        second, third = (m[0].real >= m[4].real) & (m[0].real >= m[8].real), m[4].real >= m[8].real
+        a, b, c = m[1] + m[3], m[2] + m[6], m[5] + m[7]
+        i, j, k = 1.0 - trace + 2.0 * m[0], 1.0 - trace + 2.0 * m[4], 1.0 - trace + 2.0 * m[8]
+        w = select(first, w, select(second, x, select(third, y, z)))
+        x = select(first, x, select(second, i, select(third, a, b)))
+        y = select(first, y, select(second, a, select(third, j, c)))
+        z = select(first, z, select(second, b, select(third, c, k)))
+    back = w.real < 0.0
+    x, y, z, w = select(back, -x, x), select(back, -y, y), select(back, -z, z), select(back, -w, w)
     sine = np.sqrt(x * x + y * y + z * z)
     small, part = sine.real < CENTRAL_STEP * w.real, sine / w
     scale = 2.0 / w * (1.0 - part * part / 3.0)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from titop.blocks.bodies.soft.program import CONSTANT, LOAD, OPERATIONS, OWN, SHARED, Program, Value
 from titop.solvers.native import cache
+from titop.solvers.native.identity import LANE_COUNT
 from titop.solvers.native.programs import ARGUMENTS, ProgramCode
 
 Array = NDArray[Any]
@@ -60,6 +61,21 @@ def test_operations(domain: tuple[float, float]) -> None:
         expected = program.evaluate(*given)
     for x, y in zip(found, expected, strict=True):
         np.testing.assert_allclose(x, y, rtol=ROUNDING, atol=ROUNDING)
+
+
+def test_lanes_are_single_states() -> None:
+    """Each lane of a program has the bits of a call for its state; neighbours that are no numbers change none of them."""
+    rng, program = np.random.default_rng(1), each_operation()
+    own = rng.uniform(-2.0, 2.0, (5, 3))
+    own[:3, 2] = own[0, 2]
+    states = [(rng.uniform(-2.0, 2.0, 2), own, rng.uniform(-2.0, 2.0, (5, 1))) for _ in range(LANE_COUNT)]
+    states[1][0][0] = np.nan
+    expected = [np.concatenate([part.ravel() for part in run(program, *state)]) for state in states]
+    shared, loads = (np.stack([state[k].ravel() for state in states], axis=1) for k in (0, 2))
+    results = np.full((len(expected[0]), LANE_COUNT), np.nan)
+    code, given = ProgramCode(lambda: program).in_lanes, [np.ascontiguousarray(x) for x in (shared, own, loads)]
+    assert code(len(own), *(x.ctypes.data for x in (*given, results))) == 0
+    np.testing.assert_array_equal(results.T, expected)
 
 
 def test_sections_are_told_by_their_place() -> None:

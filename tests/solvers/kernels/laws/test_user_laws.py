@@ -253,3 +253,29 @@ print(m.forward_dynamics(m.neutral(), np.ones(m.nv), np.ones(m.nv)).tobytes().he
     (first, _), (second, loaded) = (run.stdout.split() for run in runs)
     assert second == first
     assert loaded == "False"
+
+
+def braked_law(numbers: Any, q: Any, v: Any, twist: Any, terms: Any) -> None:
+    """That of a telescope with a brake on one side, decided by an ``if``."""
+    telescope_law(numbers, q, v, twist, terms)
+    if q[0].real > 0.0:
+        terms.passive[0] -= 0.3 * v[0]
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+@pytest.mark.parametrize("law", [telescope_law, braked_law])
+def test_stacked_states_are_single_states(law: Any) -> None:
+    """Lanes have the bits of single calls; so has a law that cannot be computed in lanes, which is asked one by one."""
+
+    class Own(Telescope):
+        compiled_law = tt.Law(law, energy=telescope_energy)
+
+    s = tt.System("telescopes", gravity=[0, 1, -9.81])
+    s.connect("world", Own("boom"), tt.Universal("base"))
+    model, rng = s.resolve(), np.random.default_rng(6)
+    q, v, tau = rng.normal(size=(3, 11, model.nv))
+    for name in ("forward_dynamics", "inverse_dynamics"):
+        function = getattr(model, name)
+        np.testing.assert_array_equal(function(q, v, tau), [function(*row) for row in zip(q, v, tau, strict=True)])
+    stages = stages_of(Own.compiled_law)
+    assert stages.terms.in_lanes.is_for_lanes == (law is telescope_law)
