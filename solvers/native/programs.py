@@ -6,6 +6,7 @@ the points' z once for neighbours of equal z: sections of a body along z.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import struct
 from collections.abc import Callable, Container, Iterator, Sequence
