@@ -15,6 +15,7 @@ from scipy.spatial.transform import Rotation
 import titop as tt
 from tests.graph.urdf.urdf_texts import GOOD, LIMIT, ROUNDING, findings, inertial, load, one_joint
 from titop.graph.urdf.robot_system import from_urdf
+from titop.solvers.kernels.entries import dynamics_entries
 
 GRAVITY = 9.81
 
@@ -312,6 +313,7 @@ def test_large_robots_are_read_and_resolved_in_few_calls_a_link() -> None:
     one's own are asked, which came after 685 had been.
     """
     tt.from_urdf(tree_of_links(3)).resolve()  # imports and fills caches
+    assert dynamics_entries.pack.compiled  # which may have run as it is written, with calls for each element
     loading, resolving, checking = [], [], []
     for count in (50, 100, 200):
         text = tree_of_links(count)
