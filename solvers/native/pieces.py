@@ -32,7 +32,7 @@ Caller = Callable[[str, str, Signature], str]
 #: What kernels may call of the C library, which every Python process has.
 _C_LIBRARY = {"memcpy", "memmove", "memset", "fabs", "floor", "ceil", "fmod", "sqrt", "cbrt", "hypot", "pow"}
 _C_LIBRARY |= {"exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sinh", "cosh", "tanh"}
-_C_LIBRARY |= {"sin", "cos", "sincos", "tan", "asin", "acos", "atan", "atan2"}
+_C_LIBRARY |= {"sin", "cos", "sincos", "tan", "asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh"}
 
 
 class CodePiece(NamedTuple):

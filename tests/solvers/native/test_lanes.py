@@ -84,7 +84,7 @@ def test_lanes_have_the_bits_of_single_numbers(function: Callable[..., int], siz
 def test_an_if_by_a_value_is_refused() -> None:
     """What a kernel in lanes must not do: a value decides for one state, not for several."""
     assert single(by_value)(np.ones(3), np.empty(1)) == 0
-    with pytest.raises(Exception, match="truth|bool"):
+    with pytest.raises(Exception, match=r"truth|bool"):
         stacked(by_value)
 
 
@@ -107,9 +107,8 @@ def test_sine_and_cosine_are_right_to_a_unit_in_the_last_place() -> None:
     """Against the extended precision of the processor's long double, far from and near multiples of pi / 2."""
     rng = np.random.default_rng(3)
     multiples = np.arange(-2000, 2000) * (0.5 * np.pi)
-    angles = np.concatenate(
-        [rng.normal(size=2000) * 10.0 ** rng.uniform(-8, 5.5, 2000), multiples, np.nextafter(multiples, 9e9)]
-    )
+    spread = rng.normal(size=2000) * 10.0 ** rng.uniform(-8, 5.5, 2000)
+    angles = np.concatenate([spread, multiples, np.nextafter(multiples, 9e9)])
     if np.finfo(np.longdouble).nmant < 60:
         pytest.skip("no long double of more digits here")
 
