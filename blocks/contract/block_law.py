@@ -138,7 +138,8 @@ class BlockLaw(Described):
     def law(self, q: Array, v: Array, twist: Array) -> LawTerms:
         """Return the law at a state, for the `twist` (6) of the parent port: all terms that the compiled engine needs."""
         parts = [port_terms(self, port, q, v, twist) for port in self.ports]
-        stacked = [np.stack(part) for part in zip(*parts, strict=True)] or [np.zeros(0)] * 4
+        shapes = (3, 3), (3,), (6, self.nv), (6,)
+        stacked = [np.array([part[k] for part in parts]).reshape(len(parts), *shape) for k, shape in enumerate(shapes)]
         M, gyroscopic = self._inertia_and_gyroscopic(q)
         return LawTerms(M, gyroscopic(v, twist), self.passive_efforts(q, v), *stacked)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -147,10 +147,22 @@ def at_rows(function: Callable[..., Any], mechanism: Any, arguments: dict[str, A
         return function(**{**arguments, **dict(zip(states, state, strict=True)), **loads})
 
     if rows:
-        return stacked([at(*row) for row in rows])
+        return stacked(each_row(at, rows))
     closed = mechanism.regular_configuration if mechanism.is_constrained else None
     nothing = [mechanism.neutral() if closed is None else closed, *(np.zeros(mechanism.nv) for _ in range(len(states) - 1))]
     return stacked([at(nothing, None, None)], slice(0, 0))
+
+
+def each_row(function: Callable[..., Any], rows: Iterable[tuple[Any, ...]]) -> list[Any]:
+    """Return what a function says of each row's arguments. What it raises says at which row."""
+    results = []
+    for k, row in enumerate(rows):
+        try:
+            results.append(function(*row))
+        except Exception as error:
+            error.add_note(f"in row {k} of the stacked states")
+            raise
+    return results
 
 
 def stacked(results: list[Any], rows: slice = slice(None)) -> Any:

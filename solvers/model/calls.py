@@ -19,7 +19,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import are_ready_rows, as_arrays, check_stacks, of_one_state, read_wrenches, store
-from titop.solvers.arguments.rowwise import Stack, bound, read_stack, read_states
+from titop.solvers.arguments.rowwise import Stack, bound, each_row, read_stack, read_states
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, real_only
 from titop.solvers.model.mechanism import Resolved
 from titop.solvers.support.threads import BY_PYTHON, call_in_parts, in_parts
@@ -143,7 +143,7 @@ class LoadedCall:
         together = self._together(model, stack, names)
         if together is not None:
             return together
-        rows = [self.ask(model, state, wrenches, u, names=names, called=False) for state, wrenches, u in stack.rows()]
+        rows = each_row(functools.partial(self.ask, model, names=names, called=False), stack.rows())
         parts = zip(*rows, strict=True) if rows else [[]] * len(self.results)
         shapes = (model._shapes[shape] for shape in self.results)
         return tuple(np.array(part).reshape(len(rows), *shape) for part, shape in zip(parts, shapes, strict=True))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import axes_of
 from titop.graph.network.connections import Joined
 from titop.solvers.arguments.reading import is_world, of_one_state
-from titop.solvers.arguments.rowwise import rowwise
+from titop.solvers.arguments.rowwise import at_rows, rowwise
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.interaction_loads import contacts_of, target_motion
 from titop.solvers.mechanism.inputs import acting_inputs
@@ -61,10 +63,12 @@ def reaction(
         result: Array | None = readings.reactions[str(joint)].read(q, v, a, wrenches, u, tau)
         if result is not None:
             return result
+    if axes_of(q) == 2:  # of which kernels answer for some
+        states = {"q": q, "v": v, "a": a, "wrenches": wrenches, "u": u, "tau": tau}
+        return at_rows(partial(reaction, model, joint), mechanism, states)  # type: ignore[no-any-return]
     return _reaction(model, joint, q, v, a, wrenches, u, tau)
 
 
-@rowwise
 def _reaction(
     model: Resolved, joint: str, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, tau: Any
 ) -> Array:
@@ -114,14 +118,10 @@ def gear_effort(
         effort = readings.gear_efforts[_read_gear(model, gear)].read(q, v, a, wrenches, u, tau)
         if effort is not None:
             return float(effort[0]) if effort.ndim == 1 else effort[:, 0]
-    return _gear_effort(model, gear, q, v, a, wrenches, u, tau)
-
-
-@rowwise
-def _gear_effort(
-    model: Resolved, gear: str, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, tau: Any
-) -> float:
     mechanism = model.mechanism
+    if axes_of(q) == 2:
+        states = {"q": q, "v": v, "a": a, "wrenches": wrenches, "u": u, "tau": tau}
+        return at_rows(partial(gear_effort, model, gear), mechanism, states)  # type: ignore[no-any-return]
     q, v, a = mechanism._read_q(q), mechanism._read_v("v", v), mechanism._read_v("a", a)
     carried = mechanism.multipliers(q, v, a, mechanism.external_pushes(wrenches, u), u, tau)
     return float(carried[len(carried) - mechanism.gear_count + _read_gear(model, gear)])
@@ -233,6 +233,9 @@ def outputs(
     readings = model._calls.readings
     sensors = None if readings is None else readings.sensors
     read: Array | None = None if sensors is None else sensors.read(q, v, a, wrenches, u, tau)
+    if read is None and axes_of(q) == 2:
+        states = {"q": q, "v": v, "a": a, "wrenches": wrenches, "u": u, "tau": tau}
+        return at_rows(partial(outputs, model), mechanism, states)  # type: ignore[no-any-return]
     if read is None:
         return _outputs(model, q, v, a, wrenches, u, tau)
     return _with_lines(model, read, np.asarray(q, float), np.asarray(v, float)) if mechanism.line_sensor_signals else read
@@ -247,7 +250,6 @@ def _with_lines(model: Any, read: Array, q: Array, v: Array) -> Array:
     return np.concatenate([*parts, read], axis=-1)[..., mechanism.order_of_sensed]
 
 
-@rowwise
 def _outputs(model: Any, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, tau: Any) -> Array:
     mechanism = model.mechanism
     q, v, a = mechanism._read_q(q), mechanism._read_v("v", v), mechanism._read_v("a", a)

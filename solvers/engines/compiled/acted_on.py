@@ -18,6 +18,7 @@ from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.inputs import Inputs, WrenchPlace
 from titop.solvers.mechanism.kernel_calls import DONE, real_only
+from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.support.threads import BY_PYTHON, call_in_parts, in_parts
 
 #: A copy of the tables, kernels bound to it, and functions that write wrenches on ports, and inputs, into it.
@@ -77,9 +78,13 @@ class Bound:
 
         Raises `TypeError` as the function does. `threads`: as `in_parts` has it.
         """
+        if any(len(array) != len(arrays[0]) for array in arrays):
+            raise TypeError
         of_stack = self.stacked
-        if of_stack is not None and call_in_parts(threads, of_stack.call, *arrays) == DONE:
-            return DONE
+        if of_stack is not None:
+            if call_in_parts(threads, of_stack.call, *arrays) == DONE:
+                return DONE
+            raise_pending()  # what Python's laws raised need not come again
 
         def run_rows(rows: slice) -> int:
             each = zip(*[array[rows] for array in arrays], strict=True)
@@ -305,8 +310,10 @@ class ActedOn:
             assert of_stack is not None
             return self.run(of_stack, stack.wrenches, u, at(rows), closing)
 
-        if of_stack is not None and not turning and in_parts(self.threads, count, run_together) == DONE:
-            return DONE
+        if of_stack is not None and not turning:
+            if in_parts(self.threads, count, run_together) == DONE:
+                return DONE
+            raise_pending()
 
         def run_turning(rows: slice) -> int:
             own = [part[rows] if part.ndim == 2 else part for part in loads]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import titop as tt
-from tests.actuated_systems import all_inputs, driven_loop, only_motors
+from tests.actuated_systems import Pushed, all_inputs, driven_loop, only_motors
 from tests.closed_systems import geared_hand
 from tests.systems import Array, random_state
 from tests.tolerances import ROUNDING_OF_MANY
@@ -172,3 +173,66 @@ def test_text_is_no_wrench() -> None:
     ):
         with pytest.raises(tt.ModelError, match="six finite numbers"):
             use()
+
+
+def test_stacks_of_other_lengths_are_told() -> None:
+    for system in (only_motors, driven_loop):
+        model = system().resolve()
+        q, v, a, tau = states(model)
+        for use in (
+            lambda m=model, q=q, v=v, tau=tau: m.forward_dynamics_derivatives(q, v[:3], tau[:3]),
+            lambda m=model, q=q, v=v, a=a, tau=tau: m.hybrid_dynamics_derivatives(q, v[:3], tau, a, m.joint_names[:1]),
+        ):
+            with pytest.raises(tt.ModelError, match="equally stacked"):
+                use()
+
+
+def test_rows_beside_an_open_loop_have_the_bits_of_single_states() -> None:
+    model = driven_loop().resolve()
+    q, v, a, _ = states(model)
+    q[2] *= 1.001
+    for read in (partial(model.reaction, model.joint_names[0]), model.outputs):
+        single = [read(*state) for state in zip(q, v, a, strict=True)]
+        np.testing.assert_array_equal(read(q, v, a), single)
+
+
+def test_errors_say_at_which_row() -> None:
+    model = driven_loop().resolve()
+    q, v, a, tau = states(model)
+    q[2] = 0.0
+    for use in (lambda: model.forward_dynamics(q, v, tau), lambda: model.outputs(q, v, a)):
+        with pytest.raises(tt.ConvergenceError, match="is open") as caught:
+            use()
+        assert caught.value.__notes__ == ["in row 2 of the stacked states"]
+
+
+class Interrupted(Pushed):
+    """A mass on a rail whose law is interrupted once."""
+
+    calls_left = 0
+
+    def mass_matrix(self, q: Any) -> Any:
+        Interrupted.calls_left -= 1
+        if not Interrupted.calls_left:
+            raise KeyboardInterrupt
+        return super().mass_matrix(q)
+
+
+def test_what_interrupts_a_law_is_raised_by_the_stacked_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    s = all_inputs()
+    s.connect(s["arm"].port("tip"), Interrupted("second-rail"), tt.Revolute("second-hinge"))
+    model = s.resolve()
+    q, v, a, tau = states(model)
+    wrenches = {model.port_names[-1]: np.ones(6)}
+    uses: tuple[Callable[[], Any], ...] = (
+        lambda: model.forward_dynamics(q, v, tau),
+        lambda: model.forward_dynamics(q, v, tau, wrenches),
+        lambda: model.mass_matrix(q),
+        lambda: model.reaction("second-hinge", q, v, a),
+    )
+    for use in uses:
+        before = use()
+        monkeypatch.setattr(Interrupted, "calls_left", 3)
+        with pytest.raises(KeyboardInterrupt):
+            use()
+        np.testing.assert_array_equal(use(), before)

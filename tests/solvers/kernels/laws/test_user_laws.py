@@ -279,3 +279,45 @@ def test_stacked_states_are_single_states(law: Any) -> None:
         np.testing.assert_array_equal(function(q, v, tau), [function(*row) for row in zip(q, v, tau, strict=True)])
     stages = stages_of(Own.compiled_law)
     assert stages.terms.in_lanes.is_for_lanes == (law is telescope_law)
+
+
+def spun_law(numbers, q, v, twist, terms):  # type: ignore[no-untyped-def]
+    """Fill in the law of a ball with a sprung rotor about x in it, which has a fourth of its inertia."""
+    mass, inertia, spring = numbers
+    for k in range(3):
+        terms.inertia[k, k] += mass
+        terms.inertia[3 + k, 3 + k] += inertia
+        i, j = (k + 1) % 3, (k + 2) % 3
+        terms.gyroscopic[k] += mass * (twist[3 + i] * twist[j] - twist[3 + j] * twist[i])
+    rotor = 0.25 * inertia
+    terms.inertia[3, 6] += rotor
+    terms.inertia[6, 3] += rotor
+    terms.inertia[6, 6] += rotor
+    terms.gyroscopic[4] += rotor * v[0] * twist[5]
+    terms.gyroscopic[5] -= rotor * v[0] * twist[4]
+    terms.passive[0] = -spring * q[0]
+
+
+def spun_energy(numbers, q):  # type: ignore[no-untyped-def]
+    """Return what the spring stores."""
+    return 0.5 * numbers[2] * q[0] * q[0]
+
+
+class Spun(tt.Block):
+    """A block at the end of a tree: no port hangs on it."""
+
+    coordinates = ("angle",)
+    compiled_law = tt.Law(spun_law, energy=spun_energy)
+
+    def law_numbers(self) -> Array:
+        """Return mass, inertia and spring."""
+        return np.array([2.0, 0.4, 3.0])
+
+
+def test_blocks_without_child_ports_compile() -> None:
+    s = tt.System("spun")
+    s.connect("world", Spun("ball"), tt.Revolute("hinge", axis=[1, 0, 0]))
+    q, v, tau = np.array([0.2, 0.3]), np.array([0.5, -0.7]), np.array([0.1, 0.6])
+    expected = np.linalg.solve([[0.4, 0.1], [0.1, 0.1]], tau - [0.0, 3.0 * q[1]])
+    for engine in ("compiled", "reference"):
+        np.testing.assert_allclose(s.resolve(engine).forward_dynamics(q, v, tau), expected, rtol=1e-14)  # of two by two
