@@ -68,7 +68,7 @@ class Together:
         mechanisms = [member.model.mechanism for member in members]
         tables = plant.prepared.member_tables(mechanisms, differ or bool(self._inputs.places))
         #: Whether members differ in numbers alone.
-        self.is_possible = tables is not None
+        self.is_possible = tables is not None and all(each.inputs.act_like(self._inputs) for each in mechanisms if differ)
         if differ and isinstance(plant.loop, SampledLoop):
             self.is_possible &= plant.loop.reads_alike(plant.prepared.are_same_places(mechanisms))
         if tables is None or not self.is_possible:

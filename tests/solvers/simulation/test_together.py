@@ -117,6 +117,28 @@ def test_members_differ_in_parameters_and_loads() -> None:
     assert not np.array_equal(swapped.q, found[0].q)  # type: ignore[union-attr]  # negative control: parameters count
 
 
+def test_members_have_actuators_of_their_own() -> None:
+    """Gears, directions of thrust and ranges differ."""
+    s = tt.System("craft", gravity=[0, 0, 0])
+    hub = tt.RigidBody("hub", mass=5.0, inertia=[1, 2, 3], ports={"side": [0.5, 0, 0]})
+    s.connect("world", hub, tt.Free("free"))
+    s.connect(hub, tt.RigidBody("wheel", mass=0.5, inertia=0.1), tt.Revolute("axle", axis=[0, 1, 0]))
+    s.add_actuator(tt.Motor("motor", "axle", effort_limit=1.0))
+    s.add_actuator(tt.Thruster("jet", hub.port("side"), [0, 1, 0]))
+    model = s.resolve()
+    pd = tt.Controller(lambda t, x, y, r: (x, 3.0 - y), [], ["axle.q"], ["motor"], 0.1)
+    own = [name for name in model.parameters() if name.startswith(("motor.", "jet."))]
+    assert "motor.gear" in own
+    for loop in (None, pd):
+        given = {"q0": model.neutral(), "v0": np.zeros(model.nv), "u": [0.2, 0.3], "controller": loop}
+        for name in own:
+            values = np.array([0.9, 1.2]) + model.parameters()[name][0]
+            ensemble = tt.simulate(model, T, **given, parameters={name: values})
+            for k in set(range(2)) - set(ensemble.failures):
+                alone = tt.simulate(model.with_parameters({name: values[k]}), T, **given)
+                assert np.array_equal(ensemble[k].v, alone.v), name
+
+
 def test_a_member_goes_on_where_it_has_ended() -> None:
     """Two parts have the bits of the whole, as they meet at a sample."""
     first = tt.simulate(MODEL, [0.0, 0.25, 0.5], MODEL.neutral(), V0[:2], controller=loop(), progress=False)
