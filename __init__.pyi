@@ -164,9 +164,9 @@ from .solvers.simulation.changes import Lock as Lock
 from .solvers.simulation.changes import Release as Release
 from .solvers.simulation.ensemble import Ensemble as Ensemble
 from .solvers.simulation.ensemble import load_ensemble as load_ensemble
+from .solvers.simulation.ensemble_members import each as each
 from .solvers.simulation.events import Event as Event
 from .solvers.simulation.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
-from .solvers.simulation.ensemble_members import each as each
 from .solvers.simulation.run import Run as Run
 from .solvers.simulation.simulate import simulate as simulate
 from .solvers.simulation.start_and_end import SimulationInterrupt as SimulationInterrupt

@@ -239,7 +239,11 @@ def load_ensemble(path: str | Path, model: Model, max_bytes: int = MAX_BYTES) ->
     failures = {k: archive.scalar(f"failure:{k}", "U") for k in failed}
     stacked = {name.removeprefix(_ALL): array for name, array in arrays.items() if name.startswith(_ALL)}
     rows = count - len(failed)
-    if not stacked or any(array.ndim == 0 or len(array) != rows for array in stacked.values()) or max(failed, default=0) >= count:
+    if (
+        not stacked
+        or any(array.ndim == 0 or len(array) != rows for array in stacked.values())
+        or max(failed, default=0) >= count
+    ):
         archive.refuse(f"other than {rows} members and {len(failed)} that failed")
     there = [k for k in range(count) if k not in failures]
     own: dict[int, dict[str, Array]] = {k: {} for k in there}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, ModelWarning, did_you_mean, refuse
+from titop.blocks.basics.errors import Finding, ModelError, ModelWarning, did_you_mean, refuse
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of, is_finite, read_array
 from titop.solvers.arguments.reading import read_mapping

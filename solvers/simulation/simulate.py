@@ -34,11 +34,11 @@ from titop.solvers.simulation.changes import Latch, Lock, Release
 from titop.solvers.simulation.closed_states import close_start
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.ensemble import Ensemble
+from titop.solvers.simulation.ensemble_members import Stacks
 from titop.solvers.simulation.events import Event, WatchedEvent, read_events
 from titop.solvers.simulation.explicit_steps import HeldSteps
 from titop.solvers.simulation.findings import brief_impacts, deep_starts
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
-from titop.solvers.simulation.ensemble_members import Stacks
 from titop.solvers.simulation.monitor import HalfTurns, Monitor
 from titop.solvers.simulation.start_and_end import ReachedStates, SimulationInterrupt, Start, interrupt, leave
 from titop.solvers.simulation.steppers import Tolerances, require_projecting

@@ -63,12 +63,14 @@ class Together:
         self._inputs = model.mechanism.inputs
         self._tau = np.array([_held(read_efforts(model, times, member.tau)) for member in members])
         inputs = [_held(read_inputs(model, times, member.u)) for member in members]
-        self._u = None if inputs[0] is None else np.array(inputs)
+        have_inputs = {each is not None for each in inputs}
+        self._u = np.array(inputs) if have_inputs == {True} else None
         differ = any(member.model is not model for member in members)
         mechanisms = [member.model.mechanism for member in members]
         tables = plant.prepared.member_tables(mechanisms, differ or bool(self._inputs.places))
         #: Whether members differ in numbers alone.
-        self.is_possible = tables is not None and all(each.inputs.act_like(self._inputs) for each in mechanisms if differ)
+        self.is_possible = tables is not None and len(have_inputs) == 1
+        self.is_possible &= all(each.inputs.act_like(self._inputs) for each in mechanisms if differ)
         if differ and isinstance(plant.loop, SampledLoop):
             self.is_possible &= plant.loop.reads_alike(plant.prepared.are_same_places(mechanisms))
         if tables is None or not self.is_possible:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.flexible import Cloud, random_body
+from tests.flexible import random_body
 
 T = np.linspace(0, 1, 11)
 

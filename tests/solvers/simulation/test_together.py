@@ -139,6 +139,14 @@ def test_members_have_actuators_of_their_own() -> None:
                 assert np.array_equal(ensemble[k].v, alone.v), name
 
 
+def test_some_members_have_inputs() -> None:
+    given = {"t": T, "q0": MODEL.neutral(), "v0": V0[0]}
+    for loads in ([None, [0.1, 0.2], {}], [[0.1, 0.2], None, None]):
+        ensemble = tt.simulate(MODEL, **given, u=tt.each(loads))
+        for k, u in enumerate(loads):
+            assert np.array_equal(ensemble[k].v, tt.simulate(MODEL, **given, u=u).v)
+
+
 def test_a_member_goes_on_where_it_has_ended() -> None:
     """Two parts have the bits of the whole, as they meet at a sample."""
     first = tt.simulate(MODEL, [0.0, 0.25, 0.5], MODEL.neutral(), V0[:2], controller=loop(), progress=False)
