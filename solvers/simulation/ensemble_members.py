@@ -144,7 +144,8 @@ class Stacks:
         self._each = {name: rows for name, value in self._shared.items() if (rows := rows_of(name, value)) is not None}
         _refuse_nested(self._each)
         before = given["start"].parameters if isinstance(given["start"], Ensemble) else {}
-        self.parameters = _read_parameters(self._model, before | read_mapping("parameters", given["parameters"] or {}))
+        now = read_mapping("parameters", given["parameters"] or {})
+        self.parameters = _read_parameters(self._model, {**before, **now})
         lengths = {f"parameters[{name!r}]": len(column) for name, column in self.parameters.items() if column.ndim}
         lengths |= {name: len(rows) for name, rows in self._each.items()}
         if given["seeds"] is not None:

@@ -92,7 +92,8 @@ class Together:
         while True:
             self._jumped = t >= until
             if self._jumped:
-                until = math.inf if self._loop is None else self._loop.act(self, t, self._on_group(t, self.steps.y))
+                y = self.steps.y if t == self.times[0] else self._on_group(t, self.steps.y)  # the start is there already
+                until = math.inf if self._loop is None else self._loop.act(self, t, y)
                 self.steps.tau[:] = np.add(*self._act(self.command))
             if t == end:
                 return

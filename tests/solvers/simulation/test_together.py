@@ -139,6 +139,20 @@ def test_members_have_actuators_of_their_own() -> None:
                 assert np.array_equal(ensemble[k].v, alone.v), name
 
 
+def test_attitudes_are_measured_as_alone_from_the_start() -> None:
+    """Scaling a quaternion to unit length twice may change a bit."""
+    s, axes = tt.System("ball", gravity=[0, 0, 0]), ("at.rx", "at.ry", "at.rz")
+    s.connect("world", tt.RigidBody("ball", mass=1.0, inertia=[1, 2, 3]), tt.Spherical("at"))
+    model, rng = s.resolve(), np.random.default_rng(0)
+    q = np.array([model.integrate(model.neutral(), turn) for turn in rng.normal(size=(40, 3))])
+    held = tt.Controller(lambda t, x, y, r: (x, -y), [], [f"{a}.q" for a in axes], [f"{a}.tau" for a in axes], 0.05)
+    ensemble = tt.simulate(model, [0.0, 0.1], q, np.ones(3), controller=held)
+    for k in range(40):
+        alone = tt.simulate(model, [0.0, 0.1], q[k], np.ones(3), controller=held)
+        assert np.array_equal(ensemble[k].controls[0].y, alone.controls[0].y)
+        assert np.array_equal(ensemble[k].q, alone.q)
+
+
 def test_some_members_have_inputs() -> None:
     given = {"t": T, "q0": MODEL.neutral(), "v0": V0[0]}
     for loads in ([None, [0.1, 0.2], {}], [[0.1, 0.2], None, None]):
