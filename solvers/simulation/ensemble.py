@@ -12,6 +12,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import read_array
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.parameters import changed_model
 from titop.solvers.simulation.trajectory import Trajectory
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _FORMAT, _ALL = 1, "all:"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Ensemble:
     """Motions in time of many members, which `simulate` has returned.
 
@@ -55,6 +56,9 @@ class Ensemble:
     trajectories: Sequence[Trajectory | None]
     parameters: dict[str, Array] = field(default_factory=dict)
     failures: dict[int, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Ensemble({self.model.name!r}, {len(self)} members, {len(self.t)} times, {len(self.failures)} failed)"
 
     def __len__(self) -> int:
         return len(self.trajectories)
@@ -124,11 +128,15 @@ class Ensemble:
         Raises
         ------
         ModelError
-            If the name is unknown, or a function returns arrays of different shapes.
+            If the name is unknown, or a function returns other than numbers, or arrays of different shapes.
         """
         if not callable(of):
             return self._at_times(lambda trajectory: _read(trajectory, of), ())
-        rows = [None if trajectory is None else np.asarray(of(trajectory), dtype=float) for trajectory in self.trajectories]
+
+        def numbers(value: Any) -> Array:
+            return read_array(Finding("wrong-type", "of", value, "a function that returns numbers", "or arrays over time"))
+
+        rows = [None if trajectory is None else numbers(of(trajectory)) for trajectory in self.trajectories]
         shapes = {row.shape for row in rows if row is not None}
         if len(shapes) != 1:
             got = f"arrays of shapes {', '.join(map(str, sorted(shapes)))}"
@@ -160,15 +168,16 @@ class Ensemble:
         """
         return self.samples(values=of).statistics("values")
 
-    def plot(self, of: str) -> Figure:
+    def plot(self, of: str | Callable[[Trajectory], Any]) -> Figure:
         """Draw medians over time, and bands of half and of nine tenths of the members.
 
         Raises
         ------
         ModelError
-            If the name is unknown.
+            If the name is unknown, or a function returns no values at the times `t`.
         """
-        return self.samples(**{of: of}).plot(of, self.t, label="t [s]")
+        name = "values" if callable(of) else of
+        return self.samples(**{name: of}).plot(name, self.t, label="t [s]")
 
     def save(self, path: str | Path) -> None:
         """Write all members to a ``.npz`` file, completely or not at all; `load_ensemble` reads it.
@@ -226,11 +235,17 @@ def load_ensemble(path: str | Path, model: Model, max_bytes: int = MAX_BYTES) ->
     count, arrays = archive.scalar("count", "iu"), archive.arrays
     names = [name.removeprefix("parameter:") for name in arrays if name.startswith("parameter:")]
     parameters = {name: archive.array(f"parameter:{name}", count) for name in names}
-    failures = {k: archive.scalar(f"failure:{k}", "U") for k in range(count) if f"failure:{k}" in arrays}
-    there = [k for k in range(count) if k not in failures]
+    failed = sorted(int(name[8:]) for name in arrays if name.startswith("failure:") and name[8:].isdecimal())
+    failures = {k: archive.scalar(f"failure:{k}", "U") for k in failed}
     stacked = {name.removeprefix(_ALL): array for name, array in arrays.items() if name.startswith(_ALL)}
-    if any(len(array) != len(there) for array in stacked.values()):
-        archive.refuse(f"other than {len(there)} members")
+    rows = count - len(failed)
+    if (
+        not stacked
+        or any(array.ndim == 0 or len(array) != rows for array in stacked.values())
+        or max(failed, default=0) >= count
+    ):
+        archive.refuse(f"other than {rows} members and {len(failed)} that failed")
+    there = [k for k in range(count) if k not in failures]
     own: dict[int, dict[str, Array]] = {k: {} for k in there}
     for name, array in arrays.items():
         head, _, rest = name.partition(":")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, ModelWarning, did_you_mean, refuse
+from titop.blocks.basics.errors import Finding, ModelError, ModelWarning, did_you_mean, refuse
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of, is_finite, read_array
 from titop.solvers.arguments.reading import read_mapping
@@ -54,6 +54,8 @@ def each(values: Sequence[Any]) -> Each:
     >>> ensemble.q[:, -1, 0].round(9).tolist()
     [0.5, 1.0]
     """
+    if isinstance(values, Each):
+        return values
     if (
         isinstance(values, str | Mapping)
         or not hasattr(values, "__len__")
@@ -64,8 +66,9 @@ def each(values: Sequence[Any]) -> Each:
     return Each(list(values))
 
 
-#: Simulates members by their arguments: None for each that needs a simulation of its own.
-Many = Callable[[Sequence[dict[str, Any]]], list[Trajectory | None]]
+#: Simulates members by their arguments, and returns what gives the trajectory of each, or raises and warns of what is wrong
+#: with it: None for each that needs a simulation of its own.
+Many = Callable[[Sequence[dict[str, Any]]], list[Callable[[], Trajectory] | None]]
 #: Most members that are simulated together, and most numbers of their motions.
 _TOGETHER, _NUMBERS = 512, 2**23
 #: Members that are simulated together at first, before it is known how long their motions are.
@@ -75,14 +78,11 @@ _FIRST = 8
 class EnsembleMembers:
     """Simulations that differ.
 
-    - `n`: how many; `arguments` (k): those of `simulate` of each, by name;
-    - `caught`: exceptions that are results.
+    - `n`: how many; `arguments` (k): those of `simulate` of each, by name.
     """
 
-    def __init__(
-        self, n: int, arguments: Callable[[int], dict[str, Any]], caught: Any = (ModelError, ConvergenceError)
-    ) -> None:
-        self.n, self._arguments, self._caught = n, arguments, caught
+    def __init__(self, n: int, arguments: Callable[[int], dict[str, Any]]) -> None:
+        self.n, self._arguments = n, arguments
         self._first: dict[str, str] = {}
 
     def run(self, simulate: Callable[..., Trajectory], many: Many, progress: bool) -> Iterator[Trajectory | Exception]:
@@ -92,16 +92,16 @@ class EnsembleMembers:
             while done < self.n:
                 given = [self._answer(k, partial(self._arguments, k)) for k in range(done, min(done + size, self.n))]
                 ready = [k for k, each in enumerate(given) if isinstance(each, dict)]
-                found: list[Trajectory | None] = [None] * len(ready)
+                found: list[Callable[[], Trajectory] | None] = [None] * len(ready)
                 if len(ready) > 1:
                     with suppress(Exception), warnings.catch_warnings(record=True) as doubts:
                         warnings.simplefilter("always")
                         found = many([given[k] for k in ready])
-                        self._note(done, doubts if any(found) else [])
+                        self._note(done + ready[0], doubts if any(found) else [])
                 known = dict(zip(ready, found, strict=True))
                 for k, each in enumerate(given):
                     alone = partial(simulate, **each, progress=False) if k in known else lambda each=each: each
-                    yield known.get(k) or self._answer(done + k, alone)
+                    yield self._answer(done + k, known.get(k) or alone)
                     bar.update()
                 done += len(given)
                 size = _together(given[ready[0]]) if ready else size
@@ -114,7 +114,7 @@ class EnsembleMembers:
             warnings.simplefilter("always")
             try:
                 result = function()
-            except self._caught as error:
+            except Exception as error:
                 result = error
         self._note(k, doubts)
         return result
@@ -141,8 +141,11 @@ class Stacks:
     def __init__(self, given: Mapping[str, Any]) -> None:
         self._model, self._times, self._progress = given["model"], given["t"], given["progress"]
         self._shared = {name: value for name, value in given.items() if name not in _COMMON}
-        self._each = {name: rows for name, value in self._shared.items() if (rows := _rows(name, value)) is not None}
-        self.parameters = _read_parameters(self._model, given["parameters"])
+        self._each = {name: rows for name, value in self._shared.items() if (rows := rows_of(name, value)) is not None}
+        _refuse_nested(self._each)
+        before = given["start"].parameters if isinstance(given["start"], Ensemble) else {}
+        now = read_mapping("parameters", given["parameters"] or {})
+        self.parameters = _read_parameters(self._model, {**before, **now})
         lengths = {f"parameters[{name!r}]": len(column) for name, column in self.parameters.items() if column.ndim}
         lengths |= {name: len(rows) for name, rows in self._each.items()}
         if given["seeds"] is not None:
@@ -150,10 +153,10 @@ class Stacks:
             lengths["seeds"] = len(self._each["seed"])
         self.n = next(iter(lengths.values()), 1)
         self.is_one = not lengths and not self.parameters
-        if len({*lengths.values()}) > 1:
+        if len({*lengths.values()}) > 1 or not self.n:
             got = ", ".join(f"{count} in {name}" for name, count in lengths.items())
             advice = "give every stack a row for each member; what has one axis less is shared by all"
-            raise ModelError(Finding("wrong-length", "members", got, "one number of members", advice))
+            raise ModelError(Finding("wrong-length", "members", got, "one number of members, one or more", advice))
         self.parameters = {name: np.array(np.broadcast_to(column, self.n)) for name, column in self.parameters.items()}
 
     def simulated(self, simulate: Callable[..., Trajectory], many: Many) -> Ensemble:
@@ -162,7 +165,7 @@ class Stacks:
         warn_of_samples(self._model.mechanism.assembly, rows, stacklevel=5)
         trajectories: list[Trajectory | None] = []
         failures: dict[int, str] = {}
-        errors: list[Exception] = []
+        first: Exception | None = None
 
         def ensemble() -> Ensemble:
             parameters = {name: column[: len(trajectories)] for name, column in self.parameters.items()}
@@ -174,15 +177,15 @@ class Stacks:
             for result in EnsembleMembers(self.n, self._arguments).run(simulate, many, self._progress):
                 if isinstance(result, Exception):
                     failures[len(trajectories)] = f"{type(result).__name__}: {result}"
-                    errors.append(result)
+                    first = first or result
                 trajectories.append(None if isinstance(result, Exception) else result)
         except KeyboardInterrupt as error:
-            if len(trajectories) == len(errors):
+            if len(trajectories) == len(failures):
                 raise
             stopped = f"stopped after {len(trajectories)} of {self.n} members: they are the .found of this exception"
             raise SweepInterrupt(stopped, ensemble()) from error
-        if len(errors) == self.n:
-            raise errors[0]
+        if first is not None and len(failures) == self.n:
+            raise first
         return ensemble()
 
     def _arguments(self, k: int) -> dict[str, Any]:
@@ -194,12 +197,12 @@ class Stacks:
         return self._shared | own | {"model": model, "t": self._times}
 
 
-def _rows(name: str, value: Any) -> Sequence[Any] | None:
+def rows_of(name: str, value: Any) -> Any:
     """Return the values that an argument has for the members, None if they share one."""
     if isinstance(value, Each):
         return value.values
     if isinstance(value, Ensemble):
-        return [value[k] for k in range(len(value))]
+        return value
     if name in ("q0", "v0", "x0") and axes_of(value) == 2:
         return list(np.asarray(value))
     columns = {key: column for key, column in value.items() if axes_of(column) == 1} if isinstance(value, Mapping) else {}
@@ -210,6 +213,19 @@ def _rows(name: str, value: Any) -> Sequence[Any] | None:
         got = ", ".join(f"{len(column)} for {key}" for key, column in columns.items())
         raise ModelError(Finding("wrong-length", name, got, "one number of members", "give a number for each member"))
     return [{**value, **{key: column[k] for key, column in columns.items()}} for k in range(n)]
+
+
+def _refuse_nested(stacks: Mapping[str, Any]) -> None:
+    """Refuse values for members that are stacks themselves."""
+    refuse(
+        [
+            Finding("stacked-twice", f"{name} of member {k}", row, "what one simulation takes", "give each member one value")
+            for name, rows in stacks.items()
+            if not isinstance(rows, Ensemble)
+            for k, row in enumerate(rows)
+            if rows_of(name, row) is not None
+        ]
+    )
 
 
 def _read_parameters(model: Model, given: Any) -> dict[str, Array]:

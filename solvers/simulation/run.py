@@ -12,7 +12,7 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, refuse
 from titop.blocks.basics.user_functions import check_function
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.model.model import Model
-from titop.solvers.simulation.ensemble_members import Each, EnsembleMembers
+from titop.solvers.simulation.ensemble_members import EnsembleMembers, rows_of
 from titop.solvers.simulation.simulate import ARGUMENTS, simulate, simulate_many
 from titop.solvers.simulation.trajectory import Trajectory
 
@@ -79,8 +79,8 @@ class Run:
         advice = "give it to all, or stack it in tt.simulate"
         findings += [
             Finding("wrong-type", f"Run({name}=)", "a value for each member", "one for all samples", advice)
-            for name, value in simulate.items()
-            if isinstance(value, Each)
+            for name, value in {"q0": q0, "v0": v0, **simulate}.items()
+            if rows_of(name, value) is not None
         ]
         refuse(findings)
 
@@ -93,7 +93,7 @@ class Run:
 
         `seeds` has an int for each.
         """
-        members = EnsembleMembers(len(sources), lambda k: self._of(sources[k], seeds[k]), Exception)
+        members = EnsembleMembers(len(sources), lambda k: self._of(sources[k], seeds[k]))
         return [self._told(result) for result in members.run(simulate, simulate_many, False)]
 
     def _told(self, result: Trajectory | Exception) -> Any:

@@ -176,9 +176,9 @@ def simulate(
         Go on from its end, at ``t[0]``, an ensemble member by member: with its state (unless `q0`, `v0` or `x0` say otherwise,
         as after an impact), states of controllers, commands that are held or delayed, paths of devices, the times of samples,
         generators of noise (`seed` is not used), events (by their names) and the step of the integrator. Pass the same
-        controllers, of the same model, whose parameters may be others. The parts of a simulation are the whole bit for bit
-        where steps end between them, as at samples and with fixed steps, if that is an output time of the whole; elsewhere they
-        agree within the tolerances.
+        controllers, of the same model, whose parameters may be others; those of an ensemble's members remain if `parameters` do
+        not name them. The parts of a simulation are the whole bit for bit where steps end between them, as at samples and with
+        fixed steps, if that is an output time of the whole; elsewhere they agree within the tolerances.
     hold : sequence of str
         Joints or coordinates that are locked at their place in `q0`, as in `linearize`: `Trajectory.tau` has the efforts that
         this takes.
@@ -260,8 +260,7 @@ def simulate(
                 if monitor.impacts is not None:
                     warn(brief_impacts(model, monitor.impacts.states(), monitor.impacts.step))
             solution.statistics["seconds"] = time.perf_counter() - begin
-            trajectory = _collect(plant, solution, watched)
-            _warn_of(trajectory)
+            trajectory = _checked(_collect(plant, solution, watched))
         except KeyboardInterrupt as error:
             last = solution.t[-1], solution.y[-1]
             stop = error if isinstance(error, SimulationInterrupt) else interrupt(last, times[-1], solution)
@@ -347,14 +346,16 @@ def _begin(agenda: Agenda, given: _Given) -> tuple[DrivenModel, Array, dict[str,
     return plant, y0, watched, Tolerances(given.rtol, given.absolute.of_state(len(y0)), given.max_step)
 
 
-def simulate_many(arguments: Sequence[Mapping[str, Any]]) -> list[Trajectory | None]:
-    """Return the trajectory of each of many simulations; None where it has to be one of its own."""
-    found: list[Trajectory | None] = [None] * len(arguments)
+def simulate_many(arguments: Sequence[Mapping[str, Any]]) -> list[Callable[[], Trajectory] | None]:
+    """Return what gives the trajectory of each of many simulations; None where it has to be one of its own."""
+    found: list[Callable[[], Trajectory] | None] = [None] * len(arguments)
     every = [ARGUMENTS | dict(each) for each in arguments]
     shared = [name for name in ARGUMENTS if name not in _OWN]
     if any(each[name] is not every[0][name] for each in every for name in shared):
         return found
     if any(every[0][name] is not ARGUMENTS[name] for name in _ALONE):
+        return found
+    if not all(isinstance(each["seed"], int | np.integer | np.random.SeedSequence) for each in every):  # these stay as they are
         return found
     begin, given = time.perf_counter(), _read(every[0])
     plant, _, watched, tolerances = _begin(Agenda(every[0]["model"], given.times, given.before, (), (), {}, ()), given)
@@ -372,19 +373,18 @@ def simulate_many(arguments: Sequence[Mapping[str, Any]]) -> list[Trajectory | N
         return found
     together.run(lambda: None)
     for k, trajectory in zip(members, together.trajectories(time.perf_counter() - begin), strict=True):
-        with suppress(ModelError):
-            if trajectory is not None:
-                _warn_of(trajectory)
-                found[k] = trajectory
+        found[k] = None if trajectory is None else partial(_checked, trajectory, anew=True)
     return found
 
 
-def _warn_of(trajectory: Trajectory) -> None:
-    """Warn of what is doubtful in a trajectory, and refuse what cannot be."""
+def _checked(trajectory: Trajectory, anew: bool = False) -> Trajectory:
+    """Return a trajectory; warn of what is doubtful in it, also at its start if `anew`, and refuse what cannot be."""
     model, t, q = trajectory.model, trajectory.t, trajectory.q
+    warn(doubts([(model, q[0], trajectory.v[0])] if anew else []), stacklevel=4)
     warn([*spin_findings(model, q, trajectory.v), *under_ground(model, q, t)], stacklevel=4)
     refuse_pushing(model.mechanism, trajectory.u, t)
     warn(overlaps(model, q, t), stacklevel=4)
+    return trajectory
 
 
 def _collect_all(agenda: Agenda, plant: DrivenModel, events: Mapping[str, WatchedEvent], solution: ReachedStates) -> Trajectory:

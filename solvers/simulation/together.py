@@ -63,12 +63,14 @@ class Together:
         self._inputs = model.mechanism.inputs
         self._tau = np.array([_held(read_efforts(model, times, member.tau)) for member in members])
         inputs = [_held(read_inputs(model, times, member.u)) for member in members]
-        self._u = None if inputs[0] is None else np.array(inputs)
+        have_inputs = {each is not None for each in inputs}
+        self._u = np.array(inputs) if have_inputs == {True} else None
         differ = any(member.model is not model for member in members)
         mechanisms = [member.model.mechanism for member in members]
         tables = plant.prepared.member_tables(mechanisms, differ or bool(self._inputs.places))
         #: Whether members differ in numbers alone.
-        self.is_possible = tables is not None
+        self.is_possible = tables is not None and len(have_inputs) == 1
+        self.is_possible &= all(each.inputs.act_like(self._inputs) for each in mechanisms if differ)
         if differ and isinstance(plant.loop, SampledLoop):
             self.is_possible &= plant.loop.reads_alike(plant.prepared.are_same_places(mechanisms))
         if tables is None or not self.is_possible:
@@ -90,7 +92,8 @@ class Together:
         while True:
             self._jumped = t >= until
             if self._jumped:
-                until = math.inf if self._loop is None else self._loop.act(self, t, self._on_group(t, self.steps.y))
+                y = self.steps.y if t == self.times[0] else self._on_group(t, self.steps.y)  # the start is there already
+                until = math.inf if self._loop is None else self._loop.act(self, t, y)
                 self.steps.tau[:] = np.add(*self._act(self.command))
             if t == end:
                 return

@@ -210,7 +210,8 @@ class _Study:
                 {name: x for law, x in zip(laws, column, strict=True) for name in law.names} for column in columns.T.tolist()
             ]
             tasks = [(k, (self.drawing.with_ties(row), self.seed_of_run(0))) for k, row in enumerate(rows)]
-            results = [*self.results(tasks).values()]
+            found = self.results(tasks)
+            results = [found[k] for k, _ in tasks if k in found]
             bad = next((result for result in results if isinstance(result, str)), "")
             if bad or len(results) < len(tasks):
                 advice = "Sobol indices need all runs: mend them, or narrow the distributions"

@@ -53,6 +53,11 @@ def test_statistics_over_the_members() -> None:
         ensemble.values("rise")
     with pytest.raises(tt.ModelError, match="one shape"):
         dropped([1.0, 10.0]).values(lambda one: one.t)
+    for wrong in ("high", [1.0, [2.0, 3.0]]):
+        with pytest.raises(tt.ModelError, match="a function that returns numbers"):
+            ensemble.values(lambda one, wrong=wrong: wrong)
+    assert len(ensemble.plot(lambda one: one.energy().sum(axis=-1)).axes) == 1
+    assert repr(ensemble) == "Ensemble('drop', 3 members, 6 times, 0 failed)"
 
 
 def test_signals_of_controllers_are_values() -> None:
@@ -85,3 +90,20 @@ def test_files(tmp_path: Path) -> None:
     written[0].save(tmp_path / "one.npz")
     with pytest.raises(tt.ModelError, match="wrong-format"):
         tt.load_ensemble(tmp_path / "one.npz", falling())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"count": np.array(10**12)},
+        {"count": np.array(-1)},
+        {"failure:7": np.array("another")},
+        {"all:q": np.array(5.0)},
+        {"all:v": np.zeros((3, 6, 1))},
+    ],
+)
+def test_damaged_files_are_refused(tmp_path: Path, wrong: dict[str, np.ndarray]) -> None:
+    dropped([10.0, 11.0]).save(tmp_path / "drops.npz")
+    np.savez(tmp_path / "damaged.npz", **(dict(np.load(tmp_path / "drops.npz")) | wrong))
+    with pytest.raises(tt.ModelError, match="members and"):
+        tt.load_ensemble(tmp_path / "damaged.npz", falling())

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import titop as tt
+from tests.flexible import random_body
 
 T = np.linspace(0, 1, 11)
 
@@ -174,6 +175,49 @@ def test_members_that_fail_are_kept_with_their_message() -> None:
         tt.simulate(m, T, [[np.nan], [np.nan]], [0.0])
 
 
+@pytest.mark.parametrize("seed", [lambda k: np.random.default_rng(k), lambda k: np.random.PCG64(k)])
+def test_generators_as_seeds_draw_what_they_draw_alone(seed: Callable[[int], Any]) -> None:
+    fails = tt.Controller(lambda t, x, y, r: (x, -y if y[0] < 2.5 else y * np.nan), [], ["rail.q"], ["motor"], 0.1)
+    given = {"v0": [0.0], "controller": fails, "noise": 0.1}
+    ensemble = tt.simulate(spring(), T, [[1.0], [2.0], [3.0]], seeds=[seed(k) for k in range(3)], **given)
+    assert list(ensemble.failures) == [2]
+    for k in (0, 1):
+        single = tt.simulate(spring(), T, [k + 1.0], seed=seed(k), **given)
+        assert np.array_equal(ensemble[k].q, single.q)
+        after = [tt.simulate(spring(), T + 1, start=one, **given | {"v0": None}) for one in (ensemble[k], single)]
+        assert np.array_equal(after[0].q, after[1].q)
+
+
+def test_an_error_of_the_users_own_is_one_members_failure() -> None:
+    own = tt.Controller(lambda t, x, y, r: (x, -y if y[0] < 1.5 else y * [][0]), [], ["rail.q"], ["motor"], 0.1)
+    ensemble = tt.simulate(spring(), T, [[1.0], [2.0], [0.5]], [0.0], controller=own)
+    assert ensemble.failures == {1: "IndexError: list index out of range"}
+    with pytest.raises(IndexError):
+        tt.simulate(spring(), T, [[3.0], [2.0]], [0.0], controller=own)
+
+
+def test_an_ensemble_goes_on_with_its_parameters_and_failures() -> None:
+    given = {"mass.mass": [1.0, 2.0, 8.0]}
+    first = tt.simulate(spring(), T, [[1.0], [np.nan], [2.0]], [0.0], parameters=given)
+    second = tt.simulate(spring(), T + 1, start=first)
+    assert second.parameters["mass.mass"].tolist() == given["mass.mass"]
+    single = tt.simulate(spring().with_parameters({"mass.mass": 8.0}), T + 1, start=first[2])
+    assert np.array_equal(second[2].q, single.q)
+    assert list(second.failures) == [1]
+    assert "member 1 has no trajectory" in second.failures[1]
+    third = tt.simulate(spring(), T + 1, start=first, parameters={"mass.mass": 2.0})
+    assert third[0].model.parameters()["mass.mass"][0] == 2.0
+
+
+def test_doubts_name_their_member() -> None:
+    s, panel = tt.System("hinged", gravity=[0, 0, 0]), random_body(np.random.default_rng(0), "panel")
+    s.connect("world", panel, tt.Revolute("hinge", axis=[0, 0, 1]))
+    model, fast = s.resolve(), 0.15 * panel.natural_frequencies[0]
+    spins = [model.velocity({"hinge": spin}) for spin in (0.0, 0.1 * fast, fast, 0.2 * fast)]
+    with pytest.warns(tt.ModelWarning, match="^member 2: panel: got a spin"):
+        tt.simulate(model, [0.0, 0.01], model.neutral(), spins)
+
+
 def test_ctrl_c_keeps_the_members_before() -> None:
     def stop(t: float, q: np.ndarray, v: np.ndarray) -> list[float]:
         if q[0] > 1.5:
@@ -196,7 +240,12 @@ def test_ctrl_c_keeps_the_members_before() -> None:
         ({"parameters": {"rail.damping": [[0.1, 0.2]]}}, "wrong-type"),
         ({"parameters": {"rail.damping": [0.1, np.inf]}}, "wrong-type"),
         ({"parameters": [1.0]}, "wrong-type"),
+        ({"q0": np.empty((0, 1))}, "wrong-length"),
+        ({"u": {"motor": []}}, "wrong-length"),
+        ({"tau": tt.each([tt.each([[1.0], [2.0]]), [3.0]])}, "stacked-twice"),
+        ({"q0": tt.each([[[1.0], [2.0]], [[3.0], [4.0]]])}, "stacked-twice"),
         ({"seeds": 3}, "wrong-type"),
+        ({"seeds": tt.each([1, 2]), "q0": [[1.0]]}, "wrong-length"),
         ({"seeds": []}, "wrong-type"),
         ({"q0": [[1.0, 2.0], [3.0, 4.0]]}, "wrong-length"),
         ({"q0": [[1.0], [2.0]], "seed": np.random.default_rng(0)}, "bad-seed"),

@@ -93,6 +93,24 @@ def test_a_sample_that_kills_its_process_takes_no_other_with_it() -> None:
     assert not np.isnan(np.delete(study.outcomes["end"], worst)).any()
 
 
+def test_groups_that_die_leave_sobol_indices_as_they_are() -> None:
+    class Dying:
+        def __call__(self, model: tt.Model, seed: int) -> dict[str, Any]:
+            known = model.parameters()
+            return {"sum": known["mass.mass"][0] + 2.0 * known["rail.stiffness"][0]}
+
+        def of_many(self, models: list[tt.Model], seeds: list[int]) -> list[Any]:
+            if len(models) > 1 and any(model.parameters()["mass.mass"][0] > 2.4 for model in models):
+                os._exit(3)  # its samples are run one by one, after those of other groups
+            return [self(model, seed) for model, seed in zip(models, seeds, strict=True)]
+
+    def indices(run: Any, workers: int) -> Any:
+        study = tt.monte_carlo(spring(), DRAWN, run, n=4, workers=workers)
+        return study.sensitivity("sum", sobol=8).first
+
+    assert np.array_equal(indices(Dying(), 2), indices(lambda model, seed: Dying()(model, seed), 1))
+
+
 def test_the_loads_of_a_point_act() -> None:
     model = spring()
     point = tt.OperatingPoint(model, [0.5], tau=[4.0])  # where the spring's 8 N/m are held
@@ -109,6 +127,7 @@ def test_the_loads_of_a_point_act() -> None:
         ({"seeds": [1, 2]}, "unknown-argument"),
         ({"parameters": {"mass.mass": 1.0}}, "unknown-argument"),
         ({"tau": tt.each([[0.0], [1.0]])}, "wrong-type"),
+        ({"u": {"motor": [0.0, 1.0]}}, "wrong-type"),
         ({"outcome": None}, "wrong-type"),
         ({"outcome": 3}, "wrong-type"),
     ],
@@ -117,6 +136,8 @@ def test_wrong_runs_are_refused(arguments: dict[str, Any], code: str) -> None:
     with pytest.raises(tt.ModelError) as refused:
         tt.Run(T, [1.0], [0.0], **({"outcome": outcome} | arguments))
     assert refused.value.code == code
+    with pytest.raises(tt.ModelError, match="one for all samples"):
+        tt.Run(T, [[1.0], [2.0]], [0.0], outcome=outcome)
 
 
 def test_states_that_are_drawn_are_not_given_twice() -> None:

@@ -60,12 +60,16 @@ def arguments(kind: str, k: int, model: tt.Model = MODEL) -> dict[str, Any]:
     return {"model": model, "t": T, "q0": MODEL.neutral(), "v0": V0[k], "seed": 7 + k, "progress": False} | KINDS[kind]
 
 
+def together(given: list[dict[str, Any]]) -> list[tt.Trajectory | None]:
+    return [None if one is None else one() for one in simulate_many(given)]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_members_together_have_the_bits_of_their_own_simulations(kind: str) -> None:
-    together = simulate_many([arguments(kind, k) for k in range(6)])
-    turned = simulate_many([arguments(kind, k) for k in (4, 1, 3)])
+    found = together([arguments(kind, k) for k in range(6)])
+    turned = together([arguments(kind, k) for k in (4, 1, 3)])
     for k in range(6):
-        alone, member = tt.simulate(**arguments(kind, k)), together[k]
+        alone, member = tt.simulate(**arguments(kind, k)), found[k]
         assert member is not None
         for name in ("t", "q", "v", "a", "tau", "u", "x"):
             assert np.array_equal(getattr(member, name), getattr(alone, name)), (k, name)
@@ -76,8 +80,8 @@ def test_members_together_have_the_bits_of_their_own_simulations(kind: str) -> N
         assert all(np.array_equal(member.memory[name], alone.memory[name]) for name in alone.memory)
     for k, member in zip((4, 1, 3), turned, strict=True):
         assert member is not None
-        assert np.array_equal(member.v, together[k].v)  # type: ignore[union-attr]
-    assert not np.array_equal(together[0].v, together[1].v)  # type: ignore[union-attr]  # negative control: members differ
+        assert np.array_equal(member.v, found[k].v)  # type: ignore[union-attr]
+    assert not np.array_equal(found[0].v, found[1].v)  # type: ignore[union-attr]  # negative control: members differ
 
 
 def test_members_in_lanes_do_not_see_their_neighbours() -> None:
@@ -88,9 +92,9 @@ def test_members_in_lanes_do_not_see_their_neighbours() -> None:
     s.connect(hub, wheel, tt.Revolute("axle", axis=[0, 1, 0], damping=0.1, stiffness=0.2))
     plain = s.resolve()
     given = [arguments("alone", k, plain) for k in range(6)]
-    whole = simulate_many(given)
+    whole = together(given)
     given[2] = given[2] | {"v0": np.full(plain.nv, 1e200)}  # its rates overflow
-    broken = simulate_many(given)
+    broken = together(given)
     assert broken[2] is None
     for k in (0, 1, 3, 4, 5):
         alone = tt.simulate(**given[k])
@@ -103,7 +107,7 @@ def test_members_in_lanes_do_not_see_their_neighbours() -> None:
 def test_members_differ_in_parameters_and_loads() -> None:
     models = [MODEL.with_parameters({"hub.mass": 4.0 + k, "axle.damping": 0.1 * k}) for k in range(3)]
     own = [{"u": [0.1 * k, 0.2 * k], "tau": k * np.ones(MODEL.nv)} for k in range(3)]
-    found = simulate_many([arguments("alone", k, models[k]) | own[k] for k in range(3)])
+    found = together([arguments("alone", k, models[k]) | own[k] for k in range(3)])
     for k in range(3):
         assert found[k] is not None
         alone = tt.simulate(**(arguments("alone", k, models[k]) | own[k]))
@@ -111,6 +115,50 @@ def test_members_differ_in_parameters_and_loads() -> None:
         assert np.array_equal(found[k].energy(), alone.energy())  # type: ignore[union-attr]
     swapped = tt.simulate(**(arguments("alone", 0, models[1]) | own[0]))
     assert not np.array_equal(swapped.q, found[0].q)  # type: ignore[union-attr]  # negative control: parameters count
+
+
+def test_members_have_actuators_of_their_own() -> None:
+    """Gears, directions of thrust and ranges differ."""
+    s = tt.System("craft", gravity=[0, 0, 0])
+    hub = tt.RigidBody("hub", mass=5.0, inertia=[1, 2, 3], ports={"side": [0.5, 0, 0]})
+    s.connect("world", hub, tt.Free("free"))
+    s.connect(hub, tt.RigidBody("wheel", mass=0.5, inertia=0.1), tt.Revolute("axle", axis=[0, 1, 0]))
+    s.add_actuator(tt.Motor("motor", "axle", effort_limit=1.0))
+    s.add_actuator(tt.Thruster("jet", hub.port("side"), [0, 1, 0]))
+    model = s.resolve()
+    pd = tt.Controller(lambda t, x, y, r: (x, 3.0 - y), [], ["axle.q"], ["motor"], 0.1)
+    own = [name for name in model.parameters() if name.startswith(("motor.", "jet."))]
+    assert "motor.gear" in own
+    for loop in (None, pd):
+        given = {"q0": model.neutral(), "v0": np.zeros(model.nv), "u": [0.2, 0.3], "controller": loop}
+        for name in own:
+            values = np.array([0.9, 1.2]) + model.parameters()[name][0]
+            ensemble = tt.simulate(model, T, **given, parameters={name: values})
+            for k in set(range(2)) - set(ensemble.failures):
+                alone = tt.simulate(model.with_parameters({name: values[k]}), T, **given)
+                assert np.array_equal(ensemble[k].v, alone.v), name
+
+
+def test_attitudes_are_measured_as_alone_from_the_start() -> None:
+    """Scaling a quaternion to unit length twice may change a bit."""
+    s, axes = tt.System("ball", gravity=[0, 0, 0]), ("at.rx", "at.ry", "at.rz")
+    s.connect("world", tt.RigidBody("ball", mass=1.0, inertia=[1, 2, 3]), tt.Spherical("at"))
+    model, rng = s.resolve(), np.random.default_rng(0)
+    q = np.array([model.integrate(model.neutral(), turn) for turn in rng.normal(size=(40, 3))])
+    held = tt.Controller(lambda t, x, y, r: (x, -y), [], [f"{a}.q" for a in axes], [f"{a}.tau" for a in axes], 0.05)
+    ensemble = tt.simulate(model, [0.0, 0.1], q, np.ones(3), controller=held)
+    for k in range(40):
+        alone = tt.simulate(model, [0.0, 0.1], q[k], np.ones(3), controller=held)
+        assert np.array_equal(ensemble[k].controls[0].y, alone.controls[0].y)
+        assert np.array_equal(ensemble[k].q, alone.q)
+
+
+def test_some_members_have_inputs() -> None:
+    given = {"t": T, "q0": MODEL.neutral(), "v0": V0[0]}
+    for loads in ([None, [0.1, 0.2], {}], [[0.1, 0.2], None, None]):
+        ensemble = tt.simulate(MODEL, **given, u=tt.each(loads))
+        for k, u in enumerate(loads):
+            assert np.array_equal(ensemble[k].v, tt.simulate(MODEL, **given, u=u).v)
 
 
 def test_a_member_goes_on_where_it_has_ended() -> None:
@@ -124,7 +172,7 @@ def test_a_member_goes_on_where_it_has_ended() -> None:
 def test_a_member_that_comes_to_grief_is_left_to_itself() -> None:
     given = [arguments("loop", k) for k in range(3)]
     given[1]["v0"] = np.full(MODEL.nv, np.nan)
-    found = simulate_many(given)
+    found = together(given)
     assert found[1] is None
     for k in (0, 2):
         assert np.array_equal(found[k].q, tt.simulate(**given[k]).q)  # type: ignore[union-attr]
@@ -134,7 +182,7 @@ def test_a_member_that_comes_to_grief_is_left_to_itself() -> None:
     unstable = control.ss([], [], [], [[-500.0]], 0.1, inputs=["slide_q"], outputs=["slide"])  # e = -y: it pushes away
     starts = ([1.0], [0.0], [2.0])  # the one at rest stays there
     given = [{"model": model, "t": times, "q0": q, "v0": [0.0], "controller": unstable} for q in starts]
-    found = simulate_many(given)
+    found = together(given)
     assert [member is None for member in found] == [True, False, True]
     ensemble = tt.simulate(model, times, [[1.0], [0.0]], [0.0], controller=unstable, progress=False)
     assert list(ensemble.failures) == [0]
@@ -154,4 +202,4 @@ def test_a_member_that_comes_to_grief_is_left_to_itself() -> None:
     ids=["events", "functions", "implicit", "held", "samples", "wrenches"],
 )
 def test_what_else_may_happen_is_left_to_single_simulations(other: dict[str, Any]) -> None:
-    assert simulate_many([arguments("alone", k) | other for k in range(2)]) == [None, None]
+    assert together([arguments("alone", k) | other for k in range(2)]) == [None, None]
