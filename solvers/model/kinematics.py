@@ -6,6 +6,7 @@ stacked ones for stacked results; `frame` ``"port"`` or ``"world"``, the axes in
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -159,7 +160,7 @@ def jacobian(model: Resolved, port: str, q: Any, frame: str = "port") -> Array:
         jacobian = mechanism.engine.observations.jacobian(port, q)
         return jacobian if name == "jacobian" else np.kron(np.eye(2), pose(model, port, q)[0]) @ jacobian
 
-    return with_care(mechanism, kernel, None, one, (q,), (6, model.nv))
+    return with_care(mechanism, kernel, _of_stacks(model, port, name), one, (q,), (6, model.nv))
 
 
 def motion_derivatives(model: Resolved, port: str, q: Any, v: Any, a: Any, frame: str = "port") -> MotionDerivatives:
@@ -267,7 +268,13 @@ def _at_port(model: Resolved, port: str, name: str, one: Any, state: tuple[Any, 
         result: Array = one(mechanism.engine.observations.port_motion(port, q, v, a))
         return result[None]
 
-    return with_care(mechanism, kernel, None, at, state, (1, *shape))[..., 0, :]
+    return with_care(mechanism, kernel, _of_stacks(model, port, name), at, state, (1, *shape))[..., 0, :]
+
+
+def _of_stacks(model: Resolved, port: str, name: str) -> Any:
+    """Return what calls a port's kernel at stacked states, None without kernels."""
+    calls = model._calls
+    return None if calls.kernels is None else partial(calls.at_ports[port].bound(name).at_stack, threads=calls.threads)
 
 
 def rotate_vectors(rotation: Array, x: Array) -> Array:

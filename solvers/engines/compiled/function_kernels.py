@@ -300,7 +300,11 @@ class PortCalls:
     def __getattr__(self, name: str) -> Any:
         if name not in self._ROWS:
             raise AttributeError(name)
-        entry, flags = self._ROWS[name]
-        kernel = partial(self._shown.bound(entry), *self._place, *flags)
+        kernel = self.bound(name).call
         setattr(self, name, kernel)
         return kernel
+
+    def bound(self, name: str) -> Bound:
+        """Return the kernel of a name, which is for stacked states, too."""
+        entry, flags = self._ROWS[name]
+        return Bound.of(self._shown, entry, behind=(*self._place, *flags))
