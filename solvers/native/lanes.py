@@ -316,12 +316,12 @@ def _imaginary(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     return builder.extract_value(value, 1)
 
 
-# -- what kernels find under the names of `titop.blocks.laws.vectors`
+# -- what kernels find under the names of `titop.blocks.basics.choices`
 
 
 @intrinsic
 def everywhere(typing_context: Any, truth: Any) -> Any:
-    """See `titop.blocks.laws.vectors`."""
+    """See `titop.blocks.basics.choices`."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         if sig.args[0] == types.boolean:
@@ -334,7 +334,7 @@ def everywhere(typing_context: Any, truth: Any) -> Any:
 
 @intrinsic
 def select(typing_context: Any, truth: Any, x: Any, y: Any) -> Any:
-    """See `titop.blocks.laws.vectors`."""
+    """See `titop.blocks.basics.choices`."""
     kind = typing_context.unify_types(x, y)
     kind = types.float64 if isinstance(kind, types.Integer) else kind
     if truth != TRUTHS:
@@ -413,7 +413,7 @@ def _places(context: Any, builder: Any, sig: Any, args: Any) -> list[Any]:
 
 @intrinsic
 def rounded(typing_context: Any, x: Any) -> Any:
-    """See `titop.blocks.laws.vectors`."""
+    """See `titop.blocks.basics.choices`."""
     kind = LANES if x == LANES else types.float64
     return kind(kind), lambda context, builder, sig, args: _llvm(builder, "rint", *args)
 
