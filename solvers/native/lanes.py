@@ -142,11 +142,13 @@ def _of_lanes(function: Any, result: Any, lower: Callable[..., Any], *given: Any
         complex_ones = COMPLEX in given and any(isinstance(kind, types.Complex | ComplexLanes) for kind in kinds)
         return known and any(isinstance(kind, _Wide) for kind in kinds) and (complex_ones or COMPLEX not in given)
 
-    @infer_global(function)
     class _Typing(AbstractTemplate):
+        key = function
+
         def generic(self, args: Any, kws: Any) -> Any:
             return signature(result, *given) if len(args) == len(given) and not kws and fits(args) else None
 
+    infer_global(function, types.Function(_Typing))  # as a decorator it asks for a module, which NumPy 2.0's functions lack
     lower_builtin(function, *map(type, given))(lower)
 
 
