@@ -155,14 +155,16 @@ def at_rows(function: Callable[..., Any], mechanism: Any, arguments: dict[str, A
 
 def each_row(function: Callable[..., Any], rows: Iterable[tuple[Any, ...]]) -> list[Any]:
     """Return what a function says of each row's arguments. What it raises says at which row."""
-    results = []
-    for k, row in enumerate(rows):
-        try:
-            results.append(function(*row))
-        except Exception as error:
-            error.add_note(f"in row {k} of the stacked states")
-            raise
-    return results
+    return [at_row(k, function, *row) for k, row in enumerate(rows)]
+
+
+def at_row(k: int, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a function says of the arguments of row k; what it raises says so."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        error.add_note(f"in row {k} of the stacked states")
+        raise
 
 
 def stacked(results: list[Any], rows: slice = slice(None)) -> Any:

@@ -22,7 +22,7 @@ from titop.solvers.arguments.reading import are_ready_rows, as_arrays, check_sta
 from titop.solvers.arguments.rowwise import Stack, bound, each_row, read_stack, read_states
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, real_only
 from titop.solvers.model.mechanism import Resolved
-from titop.solvers.support.threads import BY_PYTHON, call_in_parts, in_parts
+from titop.solvers.support.threads import call_in_parts
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -332,8 +332,7 @@ def with_care(
 
     Raises `ModelError` for unusable states, for complex ones if there is a kernel, and for all that the function refuses.
     `kernel`: takes a state, `still` and an array for the result, and returns a status; `of_stacks`: the same for stacked
-    states, or None. `one`: the function of one state, used
-    where there is no kernel. `shape`: of the function's result.
+    states. `one`: the function of one state, used where there is no kernel. `shape`: of the function's result.
     """
     ready = as_arrays(*state) or state
     try:
@@ -352,19 +351,14 @@ def with_care(
     if kernel is None:
         if states[0].ndim == 1:
             return one(*states)
-        return np.array([one(*row) for row in zip(*states, strict=True)]).reshape(len(states[0]), *shape)
+        return np.array(each_row(one, zip(*states, strict=True))).reshape(len(states[0]), *shape)
     mechanism.engine.raise_pending()
     states = [np.ascontiguousarray(real_only(x, name), float) for x, name in zip(states, _NAMES, strict=False)]
-    if of_stacks is not None and states[0].ndim == 2:
-        stack = np.empty((len(states[0]), *shape))
-        mechanism.engine.raise_for(of_stacks(*states, *(np.zeros((len(stack), *each.shape)) for each in still), stack))
-        return stack
-    rows = [np.atleast_2d(x) for x in states]
-    stack = np.empty((len(rows[0]), *shape))
-
-    def run(part: slice) -> int:
-        each = zip(*(x[part] for x in rows), stack[part], strict=True)
-        return next((status for *at, result in each if (status := kernel(*at, *still, result)) != DONE), DONE)
-
-    mechanism.engine.raise_for(in_parts(mechanism.engine.calls.threads, len(stack), run, BY_PYTHON))
-    return stack if states[0].ndim == 2 else stack[0]
+    if states[0].ndim == 1:
+        result = np.empty(shape)
+        mechanism.engine.raise_for(kernel(*states, *still, result))
+        return result
+    arrays = *states, *(np.zeros((len(states[0]), *each.shape)) for each in still), np.empty((len(states[0]), *shape))
+    if of_stacks(*arrays) != DONE:
+        each_row(lambda *row: mechanism.engine.raise_for(kernel(*row)), zip(*arrays, strict=True))
+    return arrays[-1]

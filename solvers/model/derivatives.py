@@ -10,14 +10,13 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of, shape_of
-from titop.solvers.arguments.reading import as_arrays, check_stacks, new_floats
-from titop.solvers.arguments.rowwise import are_stacked, at_rows, read_stack
+from titop.solvers.arguments.reading import are_ready_rows, as_arrays, check_stacks
+from titop.solvers.arguments.rowwise import Stack, at_rows, read_stack
 from titop.solvers.constraints.engine_interface import HybridDerivatives
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, names_key
 from titop.solvers.model.calls import LoadedCall
 from titop.solvers.model.dynamics import forward_dynamics
 from titop.solvers.model.mechanism import Resolved
-from titop.solvers.support.threads import call_in_parts
 
 #: ``stacked(q, None)`` is one state as a stack; lists and mappings are refused by a `TypeError`.
 stacked = np.ndarray.__getitem__
@@ -172,16 +171,15 @@ def forward_dynamics_tangent(
     """
     if wrenches is None and u is None and x is None:
         try:
-            change = stacked(dtau, None).copy()
-            at, along = (stacked(q, None), stacked(v, None), stacked(tau, None)), (stacked(dq, None), stacked(dv, None))
-            if model._calls.tangent(*at, *along, change) == DONE:
+            along, change = [stacked(part, None) for part in (dq, dv, dtau)], np.empty((1, model.nv))
+            if model._calls.tangent(q, v, tau, *along, change) == DONE:
                 return change[0]
         except TypeError:  # of lists, of mappings
             pass
     if x is not None:
         u = model.mechanism.inputs.whole(u, x)
     tau = np.zeros(shape_of(v)) if tau is None else tau
-    by_kernel = _by_kernel(model, "tangent", (q, v, tau), (dq, dv), dtau, 1, wrenches, u)
+    by_kernel = _by_kernel(model, "tangent", (q, v, tau), (dq, dv, dtau), 1, wrenches, u)
     if by_kernel is not None:
         return by_kernel[0][0] if dq.ndim == 1 else by_kernel[0]
     if ready := as_arrays(q, v, tau, dq, dv, dtau, u):
@@ -231,17 +229,17 @@ def forward_dynamics_adjoint(
     """
     if wrenches is None and u is None and x is None:
         try:
-            by_tau, by_q, by_v = stacked(weights, None).copy(), np.empty((1, model.nv)), np.empty((1, model.nv))
-            if model._calls.adjoint(stacked(q, None), stacked(v, None), stacked(tau, None), by_tau, by_q, by_v) == DONE:
+            by_q, by_v, by_tau = np.empty((3, 1, model.nv))
+            if model._calls.adjoint(q, v, tau, stacked(weights, None), by_q, by_v, by_tau) == DONE:
                 return by_q[0], by_v[0], by_tau[0]
         except TypeError:  # of lists, of mappings
             pass
     if x is not None:
         u = model.mechanism.inputs.whole(u, x)
     tau = np.zeros(shape_of(v)) if tau is None else tau
-    along = _by_kernel(model, "adjoint", (q, v, tau), (), weights, 3, wrenches, u)
+    along = _by_kernel(model, "adjoint", (q, v, tau), (weights,), 3, wrenches, u)
     if along is not None:
-        by_tau, by_q, by_v = along
+        by_q, by_v, by_tau = along
         return (by_q[0], by_v[0], by_tau[0]) if axes_of(weights) == 1 else (by_q, by_v, by_tau)
     if ready := as_arrays(q, v, tau, weights, u):
         q, v, tau, weights, u = ready
@@ -339,41 +337,29 @@ def _by_kernel(
     model: Resolved,
     name: str,
     state: tuple[Any, Any, Any],
-    changes: tuple[Any, ...],
-    direction: Any,
+    directions: tuple[Any, ...],
     count: int,
     wrenches: Mapping[str, Any] | None,
     u: Any,
 ) -> tuple[Array, ...] | None:
-    """Return the `count` results (m, nv) of a kernel along m directions; None where the kernel cannot be used.
-
-    `direction` is the change of efforts or the weights of accelerations; the kernel writes its first result over it.
-    `changes` are the changes of q and v.
-    """
-    calls, rows = model._calls, new_floats(direction)
+    """Return the `count` results (m, nv) of a kernel along m directions, at one state or at m; None where it cannot be used."""
+    calls = model._calls
     kernel = None if calls.kernels is None else calls.kernels[name, None]
-    if kernel is None or rows is None:
+    if kernel is None or any(type(part) is not np.ndarray for part in (*state, *directions)):
         return None
-    for part in (*state, *changes):
-        if type(part) is not np.ndarray:
-            return None
     try:
-        rows = rows[None] if rows.ndim == 1 else rows
-        changes = tuple([part[None] if part.ndim == 1 else part for part in changes])
-        results, (q, v, tau) = (rows, *[np.empty(rows.shape) for _ in range(count - 1)]), state
-        if are_stacked(q, wrenches, u):
-            return results if _under_own_loads(model, kernel, state, (*changes, *results), wrenches, u) else None
+        along = tuple([part[None] if part.ndim == 1 else part for part in directions])
+        results, (q, v, tau) = tuple([np.empty(along[0].shape) for _ in range(count)]), state
+        if q.ndim == 2:
+            return results if _at_states(model, kernel, state, (*along, *results), wrenches, u) else None
         if u is not None:
             u, driven = calls.read_inputs(u, q, closing=True)
             tau = driven_by(tau, driven)
-        if q.ndim == 1:
-            q, v, tau = q[None], v[None], tau[None]
-            if len(rows) > 1:
-                q, v, tau = (np.repeat(part, len(rows), 0) for part in (q, v, tau))
+        arguments = (q, v, tau, *along, *results)
         if wrenches is None and u is None:
-            status = call_in_parts(calls.threads, kernel.call, q, v, tau, *changes, *results)
+            status = kernel.call(*arguments)
         else:
-            status = calls.run(kernel, wrenches, u, (q, v, tau, *changes, *results), closing=True)
+            status = calls.run(kernel, wrenches, u, arguments, closing=True)
         if status == DONE:
             return results
         model.mechanism.engine.raise_pending()
@@ -382,15 +368,18 @@ def _by_kernel(
     return None
 
 
-def _under_own_loads(
+def _at_states(
     model: Resolved, kernel: Any, state: tuple[Any, ...], directions: tuple[Array, ...], wrenches: Any, u: Any
 ) -> bool:
-    """Run a kernel along directions at stacked states with loads of their own; return whether it could be used."""
-    stack, calls = read_stack(model.mechanism, dict(zip(("q", "v", "tau"), state, strict=True)), wrenches, u), model._calls
-    if model.mechanism.inputs.own or any(len(part) != len(stack.states[0]) for part in directions):
+    """Run a kernel at stacked states, along a direction each; return whether it could be used."""
+    stack, calls = Stack(state, None, None), model._calls
+    if not (wrenches is None and u is None and all(map(are_ready_rows, state))):
+        stack = read_stack(model.mechanism, dict(zip(("q", "v", "tau"), state, strict=True)), wrenches, u)
+    if (u is not None and model.mechanism.inputs.own) or any(len(part) != len(stack.states[0]) for part in directions):
         return False
-    arrays = (*stack.states[:2], np.ascontiguousarray(stack.states[2] + calls.driven(stack)), *directions)
-    if calls.run_stacked(kernel, lambda rows: tuple([part[rows] for part in arrays]), stack, True, whole=True) == DONE:
+    tau = np.ascontiguousarray(stack.states[2] + calls.driven(stack))
+    arrays = (*stack.states[:2], tau, *(part[:, None] for part in directions))
+    if calls.run_stacked(kernel, lambda rows: tuple([part[rows] for part in arrays]), stack, True) == DONE:
         return True
     model.mechanism.engine.raise_pending()
     return False

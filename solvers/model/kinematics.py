@@ -274,7 +274,7 @@ def _at_port(model: Resolved, port: str, name: str, one: Any, state: tuple[Any, 
 def _of_stacks(model: Resolved, port: str, name: str) -> Any:
     """Return what calls a port's kernel at stacked states, None without kernels."""
     calls = model._calls
-    return None if calls.kernels is None else partial(calls.at_ports[port].bound(name).at_stack, threads=calls.threads)
+    return None if calls.kernels is None else partial(calls.at_ports[port].bound[name].at_stack, threads=calls.threads)
 
 
 def rotate_vectors(rotation: Array, x: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import as_arrays, is_ready, read_wrenches
-from titop.solvers.arguments.rowwise import Stack
+from titop.solvers.arguments.rowwise import Stack, at_row
 from titop.solvers.engines.compiled.packed import MOST_VARIANTS, PackedSystem
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.entries.pair import Pair
@@ -84,11 +85,11 @@ class Bound:
         if of_stack is not None:
             if call_in_parts(threads, of_stack.call, *arrays) == DONE:
                 return DONE
-            raise_pending()  # what Python's laws raised need not come again
+            _leave_to_rows()
 
         def run_rows(rows: slice) -> int:
             each = zip(*[array[rows] for array in arrays], strict=True)
-            return next((status for row in each if (status := self.call(*row)) != DONE), DONE)
+            return next((status for k, row in enumerate(each, rows.start) if (status := _called_at(k, self.call, row))), DONE)
 
         return in_parts(threads, len(arrays[0]), run_rows, BY_PYTHON)
 
@@ -148,10 +149,13 @@ class Acting:
         #: Copies of the tables that are not in use; a call takes one and returns it.
         self.copies: list[_TablesCopy] = []
 
-    def run_rows(self, bound: Bound, wrenches: Sequence[Array], u: Array | None, rows: Iterable[tuple[Any, ...]]) -> int:
+    def run_rows(
+        self, bound: Bound, wrenches: Sequence[Array], u: Array | None, rows: Iterable[tuple[Any, ...]], first: int
+    ) -> int:
         """Call a kernel as `run` does with the arguments of each of several `rows`; return the first status that is not `DONE`.
 
         Raises `TypeError` as in `run`. `wrenches` (6), (n, 6): on each port, for all rows or for each row. `u` (nu), (n, nu).
+        `first`: the place of the first row in the stack.
         """
         copy = self.copies.pop() if self.copies else self.new_copy()
         _, calls, puts, put_inputs = copy
@@ -165,7 +169,7 @@ class Acting:
                 for put, loads in turning:
                     if put(loads[k]) != layout.OK:
                         raise TypeError
-                status = call(*arguments)
+                status = _called_at(first + k, call, arguments)
                 if status != DONE:
                     break
         finally:
@@ -184,6 +188,20 @@ class Acting:
         where = self._places, self._resting, first + self._count, self._columns, self._units
         into = floats, laws[0] if laws else _NO_NUMBERS
         return (ints, floats, *laws), {}, puts, partial(dynamics_entries.put_inputs.compiled, self._driven, *where, *into)
+
+
+def _leave_to_rows() -> None:
+    """Forget what a law in Python has raised: it comes again, in a row."""
+    with suppress(Exception):
+        raise_pending()
+
+
+def _called_at(k: int, call: Callable[..., int], arguments: tuple[Any, ...]) -> int:
+    """Return the status of a call at row k; what a law in Python has raised says where."""
+    status = call(*arguments)
+    if status != DONE:
+        at_row(k, raise_pending)
+    return status
 
 
 def _call_on(copy: _TablesCopy, bound: Bound) -> Any:
@@ -313,12 +331,13 @@ class ActedOn:
         if of_stack is not None and not turning:
             if in_parts(self.threads, count, run_together) == DONE:
                 return DONE
-            raise_pending()
+            _leave_to_rows()
 
         def run_turning(rows: slice) -> int:
             own = [part[rows] if part.ndim == 2 else part for part in loads]
             own_u = u[rows] if u is not None and u.ndim == 2 else u
-            return acting.run_rows(bound, own, own_u, (at(_row(row, whole)) for row in range(*rows.indices(count))))
+            each = (at(_row(row, whole)) for row in range(*rows.indices(count)))
+            return acting.run_rows(bound, own, own_u, each, rows.start)
 
         return in_parts(self.threads, count, run_turning, BY_PYTHON)
 

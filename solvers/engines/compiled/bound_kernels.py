@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -107,7 +107,7 @@ class CompiledEfforts:
         return bool(self.answering) or self.applied_in_python
 
     @cached_property
-    def passive(self) -> Any:
+    def passive(self) -> Bound:
         """Compiled passive efforts, without gravity: of joints and interactions, and of the blocks whose laws are compiled."""
         system = self._system
         ints = system.ints.copy()
@@ -121,10 +121,10 @@ class CompiledEfforts:
             np.array(elements, dtype=np.int64).reshape(1, -1),
         )
         acting.floats[0, layout.GRAVITY : layout.GRAVITY + 3] = 0.0
-        return partial(acting.kernel(effort_entries.passive_efforts).compiled, *acting.arrays, system.bare.ints, table)
+        return Bound.of(acting, effort_entries.passive_efforts, behind=(system.bare.ints, table))
 
     @cached_property
-    def actuation(self) -> Any:
+    def actuation(self) -> Bound:
         """Compiled efforts per unit of each input (nu, nv), except for blocks' own inputs."""
         inputs, system = self._mechanism.inputs, self._system
         loaded = system.with_loads_at(inputs.places) if inputs.places else system
@@ -139,8 +139,7 @@ class CompiledEfforts:
         ]
         table = np.array(acting, dtype=np.int64).reshape(-1, 3)
         columns, motors = np.array([inputs.columns], dtype=np.int64).reshape(1, -1), np.ascontiguousarray(inputs.motors.T)
-        kernel = system.kernel(effort_entries.actuation_rows).compiled
-        return partial(kernel, *loaded.arrays, columns, table, motors)
+        return Bound.of(loaded, effort_entries.actuation_rows, behind=(columns, table, motors))
 
 
 def _range(part: slice) -> range:

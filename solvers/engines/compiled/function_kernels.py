@@ -66,6 +66,11 @@ def _is_plain_tree(system: PackedSystem) -> bool:
     return _is_tree(system) and not moving_otherwise(system)
 
 
+def _is_of_rigid_bodies(system: PackedSystem) -> bool:
+    """Tell whether all blocks are rigid, in a world that does not turn."""
+    return not (system.tables.general or system.turns)
+
+
 def _is_dry(system: PackedSystem) -> bool:
     """Tell whether no body has added inertia of a fluid."""
     return not any(moves_fluid(general.block) for general in system.tables.general)
@@ -82,6 +87,7 @@ ROWS = {
     "mass_matrix": KernelRow(dynamics_entries.whole_mass_matrix, "bare"),
     "inverse_mass_matrix": KernelRow(observation_entries.inverse_mass_matrix, "bare", ("tree",)),
     "nonlinear_effects": KernelRow(dynamics_entries.inverse_dynamics, "bare"),
+    "coriolis_matrix": KernelRow(observation_entries.coriolis_matrix, behind=("paths",), serves=_is_of_rigid_bodies),
     "gravity_effects": KernelRow(dynamics_entries.inverse_dynamics, "still"),
     "inertial_inverse_dynamics": KernelRow(dynamics_entries.inverse_dynamics, "inertial"),
     "mass_inertial_inverse_dynamics": KernelRow(dynamics_entries.mass_inverse_dynamics, "inertial"),
@@ -211,24 +217,9 @@ class CompiledCalls:
     # -- observations and efforts ----------------------------------------------------------------------------------------
 
     @cached_property
-    def coriolis_matrix(self) -> Any:
-        system = self._system
-        if system.tables.general or system.turns:
-            return None
-        return partial(observation_entries.coriolis_matrix.compiled, system.ints, system.floats, system.tables.paths)
-
-    @cached_property
     def efforts(self) -> CompiledEfforts:
         """The kernels of efforts on the coordinates."""
         return CompiledEfforts(self._mechanism, self._system)
-
-    @cached_property
-    def passive_efforts(self) -> Any:
-        return None if self.efforts.in_python else self.efforts.passive
-
-    @cached_property
-    def actuation_rows(self) -> Any:
-        return None if self._mechanism.inputs.own else self.efforts.actuation
 
     @cached_property
     def at_ports(self) -> Variants:
@@ -264,8 +255,10 @@ class CompiledCalls:
         return None if moving_otherwise(self._system) else partial(dynamics_entries.configuration_rate, self._system.ints)
 
 
-#: Methods that bind kernels with constraints, and for chosen coordinates.
-_BINDING: dict[str, Callable[[CompiledCalls, Any], Bound]] = {
+#: Methods that bind kernels of efforts, with constraints, and for chosen coordinates; None if there is none.
+_BINDING: dict[str, Callable[[CompiledCalls, Any], Bound | None]] = {
+    "passive_efforts": lambda calls, names: None if calls.efforts.in_python else calls.efforts.passive,
+    "actuation_rows": lambda calls, names: None if calls._mechanism.inputs.own else calls.efforts.actuation,
     "forward": lambda calls, names: constrained_forward(calls._system),
     "forward_derivatives": lambda calls, names: constrained_derivatives(calls._system, calls._system.closing()),
     "inverse": lambda calls, names: least_efforts(calls._system, calls.masks[names]),
@@ -296,15 +289,16 @@ class PortCalls:
     def __init__(self, system: PackedSystem, port: str) -> None:
         self._place = system.port_place(system.mechanism.read_port(port))
         self._shown = system.with_all_ports if self._place[1] >= 0 else system
+        #: The kernels by name, which are for stacked states, too.
+        self.bound = Variants(self._bound)
 
     def __getattr__(self, name: str) -> Any:
         if name not in self._ROWS:
             raise AttributeError(name)
-        kernel = self.bound(name).call
+        kernel = self.bound[name].call
         setattr(self, name, kernel)
         return kernel
 
-    def bound(self, name: str) -> Bound:
-        """Return the kernel of a name, which is for stacked states, too."""
+    def _bound(self, name: str) -> Bound:
         entry, flags = self._ROWS[name]
         return Bound.of(self._shown, entry, behind=(*self._place, *flags))

@@ -54,7 +54,7 @@ class CompiledObservations:
         return self._calls.readings.reactions[joint].under(pushes, q, v, a)
 
     def passive_efforts(self, q: Array, v: Array) -> Array:
-        efforts, parts = self._asked(self._calls.efforts.passive, (self._nv,), q, v), self._calls.efforts
+        efforts, parts = self._asked(self._calls.efforts.passive.call, (self._nv,), q, v), self._calls.efforts
         for general in parts.answering:
             efforts[general.v] += general.block.passive_efforts(q[general.q], v[general.v])
         return efforts + self._applied_efforts(q, v) if parts.applied_in_python else efforts
@@ -73,7 +73,7 @@ class CompiledObservations:
 
     def actuation_matrix(self, q: Array) -> Array:
         inputs = self._mechanism.inputs
-        matrix = self._asked(self._calls.efforts.actuation, (len(inputs.names), self._nv), q).T
+        matrix = self._asked(self._calls.efforts.actuation.call, (len(inputs.names), self._nv), q).T
         for block, in_q, in_v, columns in inputs.own:
             matrix[in_v, columns] = block.input_matrix(q[in_q])
         return matrix

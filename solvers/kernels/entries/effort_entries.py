@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.choices import everywhere
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.whole_passes import outward_whole, sizes_fit, status_of, status_of_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at
-from titop.solvers.kernels.interface.stages import address_of, call_block, call_interaction
+from titop.solvers.kernels.interface.stages import address_of, call_block, call_interaction, lane_count
 from titop.solvers.kernels.ports.interactions import next_interaction, write_interactions
 from titop.solvers.kernels.ports.loads import answer_at, load_at_port, push_by_interaction, push_by_surroundings, push_port
 from titop.solvers.kernels.tree.joints import units_hold
 from titop.solvers.kernels.tree.kinematics import outward_twists, world_poses
 from titop.solvers.kernels.tree.springs import add_springs
 from titop.solvers.native.kernel import helper, shared
-from titop.solvers.native.signatures import FLOATS, INTS, RESULT, STATE, VECTOR
+from titop.solvers.native.signatures import FLOATS, INTS, RESULT, RESULT_ROWS, STATE
 
 #: Whether the system has general blocks or interactions: see `pair.Pair`.
 LAWS = True
@@ -36,6 +37,8 @@ def _add_law(ints, numbers, stages, law, i, q, v, work, sign, efforts):
 def _act(ints, floats, numbers, stages, law, acting, q, still, work, world, result):
     """Add what a unit of each input of interactions changes of what these do; return a status."""
     status = write_interactions(ints, floats, numbers, stages, law, q, still, work, world)
+    if lane_count(q) > 1:
+        return layout.NOT_FINITE  # inputs are so large as a state asks for, numbers the same in all lanes: one by one
     told = np.empty((1, numbers.shape[1]), q.dtype)
     for k in range(numbers.shape[1]):
         told[0, k] = numbers[0, k]
@@ -70,7 +73,7 @@ def power_above(row):
     largest, power = 0.0, 1.0
     for j in range(row.shape[1]):
         largest = max(largest, abs(row[0, j]))
-    while power <= largest and largest < np.inf:
+    while everywhere(power <= largest) and everywhere(largest < np.inf):
         power *= 2.0
     return power
 
@@ -118,7 +121,7 @@ def passive_efforts(ints, floats, numbers, stages, bare, asked, q, v, efforts):
     return status_of(efforts)
 
 
-@pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, FLOATS, VECTOR, FLOATS)
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, FLOATS, STATE, RESULT_ROWS)
 def actuation_rows(ints, floats, numbers, stages, places, acting, motors, q, result):
     """The efforts (nu x nv) a unit of each input: of `motors` (nu x nv), on ports, and of interactions.
 

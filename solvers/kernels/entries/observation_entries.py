@@ -25,7 +25,7 @@ from titop.solvers.kernels.tree.inverse import outward_motions
 from titop.solvers.kernels.tree.joints import element_of
 from titop.solvers.kernels.tree.kinematics import outward_poses, outward_twists, world_poses
 from titop.solvers.kernels.tree.springs import add_elastic_energy
-from titop.solvers.native.kernel import entry, shared
+from titop.solvers.native.kernel import shared
 from titop.solvers.native.signatures import FLAG, FLOATS, INTEGER, INTS, RESULT, RESULT_ROWS, STATE, VECTOR
 
 #: Whether the system has general blocks or interactions: see `pair.Pair`.
@@ -165,8 +165,8 @@ def momentum_matrix(ints, floats, numbers, stages, q, matrix):
     return status_of_rows(matrix)
 
 
-@entry(INTS, FLOATS, INTS, VECTOR, VECTOR, FLOATS)
-def coriolis_matrix(ints, floats, paths, q, v, matrix):
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, STATE, STATE, RESULT_ROWS)
+def coriolis_matrix(ints, floats, numbers, stages, paths, q, v, matrix):
     """The Coriolis matrix (nv x nv) of a tree of rigid bodies; `paths` are those of coordinates to the world."""
     n, count = ints[0, layout.NV], ints[0, layout.ELEMENTS]
     if not sizes_fit(ints, q, v, v, v) or matrix.shape[0] != n or matrix.shape[1] != n:

@@ -206,6 +206,36 @@ def test_errors_say_at_which_row() -> None:
         assert caught.value.__notes__ == ["in row 2 of the stacked states"]
 
 
+class Narrow(Pushed):
+    """A mass on a rail, with a law that stops where the rail ends."""
+
+    def mass_matrix(self, q: Any) -> Any:
+        if q[0].real > 1.0:
+            raise ArithmeticError("beyond the rail")
+        return super().mass_matrix(q)
+
+
+def test_what_a_law_in_python_refuses_says_at_which_row() -> None:
+    s = tt.System("narrow")
+    s.connect("world", Narrow("rail"), tt.Revolute("hinge"))
+    model = s.resolve()
+    q, v, a, tau = states(model)
+    q[2, model.coordinate_names.index("rail.shift")] = 2.0
+    port = model.port_names[-1]
+    for use in (
+        lambda: model.mass_matrix(q),
+        lambda: model.passive_efforts(q, v),
+        lambda: model.energy(q, v),
+        lambda: model.twist(port, q, v),
+        lambda: model.forward_dynamics(q, v, tau),
+        lambda: model.forward_dynamics(q, v, tau, {port: np.ones((len(q), 6))}),
+        lambda: model.forward_dynamics_tangent(q, v, tau, v, a, tau),
+    ):
+        with pytest.raises(ArithmeticError, match="beyond the rail") as caught:
+            use()
+        assert caught.value.__notes__ == ["in row 2 of the stacked states"]
+
+
 class Interrupted(Pushed):
     """A mass on a rail whose law is interrupted once."""
 
