@@ -15,14 +15,6 @@ from titop.blocks.basics.user_input import axes_of, is_masked
 from titop.solvers.arguments.reading import check_stacks, read_mapping
 
 
-def are_stacked(q: Any, wrenches: Any, u: Any) -> bool:
-    """Tell whether stacked states have wrenches or inputs of their own: arrays with two axes."""
-    if axes_of(q) != 2:
-        return False
-    on_ports = [*wrenches.values()] if isinstance(wrenches, Mapping) else []
-    return any(not isinstance(each, Mapping) and axes_of(each) == 2 for each in (*on_ports, u))
-
-
 def read_states(mechanism: Any, states: Mapping[str, Any], stacked: bool = False, unit: bool = True) -> list[Array]:
     """Return the state arguments q and vectors, given by name, as arrays; `stacked` ones have equally many rows.
 

@@ -304,18 +304,15 @@ class ActedOn:
         return acting, inputs.efforts(u, q)
 
     def run_stacked(
-        self, bound: Bound, at: Callable[[Any], tuple[Any, ...]], stack: Stack, closing: bool = False, whole: bool = False
+        self, bound: Bound, at: Callable[[Any], tuple[Any, ...]], stack: Stack, closing: bool = False
     ) -> int:
         """Call a kernel at stacked states: at once where the same acts on ports all the time, or row by row; return its status.
 
-        Raises `TypeError` if loads have to be checked in detail. `bound`: for single states, or, `whole`, for stacked ones.
-        `at`: from an index of rows, or of one row, to the kernel's arguments behind its tables. `closing`: whether the tables
-        have space for closures.
+        Raises `TypeError` if loads have to be checked in detail. `at`: from an index of rows, or of one row, to the kernel's
+        arguments behind its tables. `closing`: whether the tables have space for closures.
         """
-        count, of_stack = len(stack.states[0]), bound if whole else bound.stacked
+        count, of_stack = len(stack.states[0]), bound.stacked
         if stack.wrenches is None and stack.u is None:
-            if whole:
-                return in_parts(self.threads, count, lambda rows: bound.call(*at(rows)))
             return bound.at_stack(*at(slice(None)), threads=self.threads)
         loads = [_loads_of(wrench) for wrench in (stack.wrenches or {}).values()]
         u = None if stack.u is None else self._read(stack.u)
@@ -336,8 +333,7 @@ class ActedOn:
         def run_turning(rows: slice) -> int:
             own = [part[rows] if part.ndim == 2 else part for part in loads]
             own_u = u[rows] if u is not None and u.ndim == 2 else u
-            each = (at(_row(row, whole)) for row in range(*rows.indices(count)))
-            return acting.run_rows(bound, own, own_u, each, rows.start)
+            return acting.run_rows(bound, own, own_u, map(at, range(*rows.indices(count))), rows.start)
 
         return in_parts(self.threads, count, run_turning, BY_PYTHON)
 
@@ -353,11 +349,6 @@ class ActedOn:
         Raises `ModelError` for unusable and complex ones.
         """
         return real_only(u if type(u) is np.ndarray and u.ndim == 2 else np.asarray(self._inputs.whole(u)), "u")
-
-
-def _row(row: int, whole: bool) -> Any:
-    """Return the index of a row, or, `whole`, of the stack of it alone."""
-    return slice(row, row + 1) if whole else row
 
 
 def _loads_of(wrenches: Any) -> Any:

@@ -11,8 +11,8 @@ import numpy as np
 from titop.blocks.basics.errors import refuse
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import sequence_findings
-from titop.solvers.arguments.reading import all_finite, as_arrays
-from titop.solvers.arguments.rowwise import are_stacked, read_stack, read_states
+from titop.solvers.arguments.reading import all_finite, are_ready_rows, as_arrays
+from titop.solvers.arguments.rowwise import Stack, read_stack, read_states
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.engines.compiled.acted_on import ActedOn, Bound, Variants
 from titop.solvers.engines.compiled.packed import interaction_rows
@@ -24,7 +24,6 @@ from titop.solvers.mechanism.port_motion import warn_of_gimbal_lock
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.signals.quantities import OF_LINES, Kind, Quantity
-from titop.solvers.support.threads import call_in_parts
 
 #: The pose of a frame in itself.
 IDENTITY = np.concatenate([np.eye(3).ravel(), np.zeros(3)])
@@ -87,15 +86,15 @@ class KernelReading:
         self._table, self._frames, self._size = reading_tables(rows)
         self._angles, self._picked = angles, picked
         self._is_closed = mechanism.is_constrained and any(row.what in CARRIED for row in rows)
-        if self._is_closed:
-            self._bound = self._on(self._system.closing())
-        else:
-            self._bound = Bound.of(self._system, reading_entries.readings, self._table, self._frames)
+        self._bounds = Variants(lambda known: self._on(known, self._system.closing()))
         self._anywhere = mechanism.neutral()
 
-    def _on(self, tables: tuple[Array, ...]) -> Bound:
-        """Return the kernel of the constraints' multipliers, on tables with space for closures."""
-        before = self._table, self._frames, self._system.loops, np.ascontiguousarray(self._mechanism.scale.weights)
+    def _on(self, known: bool, tables: tuple[Array, ...]) -> Bound:
+        """Return the kernel; of the constraints' multipliers, with `known` efforts or not, on tables with space for closures."""
+        if not self._is_closed:
+            return Bound.of(self._system, reading_entries.readings, self._table, self._frames)
+        weights = np.ascontiguousarray(self._mechanism.scale.weights)
+        before = self._table, self._frames, self._system.loops, weights, known
         return Bound.of(self._system, reading_entries.closed_readings, *before, tables=tables)
 
     def read(
@@ -106,27 +105,17 @@ class KernelReading:
         None for a state at which the kernel cannot be used, or that has to be checked.
         """
         if type(q) is type(v) is type(a) is np.ndarray and (tau is None or type(tau) is np.ndarray):
-            single = q.ndim == 1
-            state = (q[None], v[None], a[None]) if single else (q, v, a)
-            result = np.empty((len(state[0]), self._size)) if q.ndim else np.empty((0, self._size))
             try:
-                if self._is_closed or wrenches is not None or u is not None or tau is not None:
-                    status = self._status(state, tau if tau is None or not single else tau[None], wrenches, u, result)
-                elif single:
-                    status = self._bound.call(*state, result)
-                else:
-                    status = call_in_parts(self._acted_on.threads, self._bound.call, *state, result)
-                if status == DONE:
-                    shown = result[0] if single else result
-                    return self._shown(shown) if self._angles or self._picked is not None else shown
+                read = self._of_stack if q.ndim == 2 else self._of_state
+                result = read(q, v, a, wrenches, u, tau)
+                if result is not None:
+                    return self._shown(result) if self._angles or self._picked is not None else result
             except TypeError:
                 pass
         raise_pending()
         if ready := as_arrays(q, v, a, u, tau):
             q, v, a, u, tau = ready
             return self.read(q, v, a, wrenches, u, tau)
-        if are_stacked(q, wrenches, u):
-            return self._read_stack(q, v, a, wrenches, u, tau)
         states = {"q": q, "v": v, "a": a} | ({} if tau is None else {"tau": tau})
         if all(type(state) is np.ndarray and state.dtype == float for state in states.values()):
             return None
@@ -134,69 +123,66 @@ class KernelReading:
         q, v, a, *efforts = (real_only(state, name) for state, name in real)
         return self.read(q, v, a, wrenches, u, *efforts)
 
-    def _status(self, state: tuple[Any, ...], tau: Any, wrenches: Mapping[str, Any] | None, u: Any, result: Array) -> int:
-        """Call the kernel at stacked states under loads, or with constraints; return its status.
+    def _of_state(
+        self, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any] | None, u: Any, tau: Array | None
+    ) -> Array | None:
+        """Return the readings at a state; None where the kernel cannot be used.
 
         Raises `TypeError` where loads have to be read with more care: also where kernels would leave what is not finite alone.
         """
-        if tau is not None and (tau.dtype != float or tau.shape != state[1].shape or not all_finite(tau)):
+        if tau is not None and (tau.dtype != float or tau.shape != v.shape or not all_finite(tau)):
             raise TypeError
         driven: Array | None = None
-        closed: tuple[Any, ...] = ()
         if u is not None:
             place = None if self._is_closed else self._anywhere  # where own inputs push does not matter
             u, driven = self._acted_on.read_inputs(u, place, closing=self._is_closed)
+        state, result, bound = (q, v, a), np.empty(self._size), self._bounds[self._is_closed and tau is not None]
         if self._is_closed:
-            applied = np.zeros(state[1].shape) if tau is None else tau
-            if tau is not None and driven is not None:
-                applied = driven_by(applied, np.broadcast_to(driven, applied.shape))
-            closed = applied, tau is not None
+            state = *state, np.zeros(v.shape) if tau is None else driven_by(tau, driven)
         if wrenches is None and u is None:
-            return int(self._bound.call(*state, *closed, result))
-        return self._acted_on.run(self._bound, wrenches, u, (*state, *closed, result), closing=self._is_closed)
+            status = bound.call(*state, result)
+        else:
+            status = self._acted_on.run(bound, wrenches, u, (*state, result), closing=self._is_closed)
+        return result if status == DONE else None
 
-    def _read_stack(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, tau: Any) -> Array | None:
+    def _of_stack(
+        self, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any] | None, u: Any, tau: Array | None
+    ) -> Array | None:
         """Return the readings at stacked states, each with its own loads; None if states have to be checked one by one."""
-        known = tau is not None
-        states = {"q": q, "v": v, "a": a} | ({"tau": tau} if known else {})
-        stack = read_stack(self._mechanism, states, wrenches, u)
-        result = np.empty((len(stack.states[0]), self._size))
+        if tau is wrenches is u is None and are_ready_rows(q) and are_ready_rows(v) and are_ready_rows(a):
+            stack = Stack((q, v, a), None, None)
+        else:
+            states = {"q": q, "v": v, "a": a} | ({} if tau is None else {"tau": tau})
+            stack = read_stack(self._mechanism, states, wrenches, u)
         if self._is_closed and stack.u is not None and self._mechanism.inputs.own:
             return None
-        applied = np.zeros(stack.states[1].shape)
-        if known and self._is_closed:
-            applied += stack.states[3] + self._acted_on.driven(stack)
+        arrays, bound = stack.states[:3], self._bounds[self._is_closed and tau is not None]
+        if self._is_closed:
+            applied = np.zeros(arrays[1].shape) if tau is None else stack.states[3] + self._acted_on.driven(stack)
+            arrays = *arrays, np.ascontiguousarray(applied)
+        arrays = *arrays, np.empty((len(q), self._size))
 
         def at(rows: Any) -> tuple[Any, ...]:
-            closed = (applied[rows], known) if self._is_closed else ()
-            return *(part[rows] for part in stack.states[:3]), *closed, result[rows]
+            return tuple([part[rows] for part in arrays])
 
-        try:
-            if self._acted_on.run_stacked(self._bound, at, stack, closing=self._is_closed, whole=True) == DONE:
-                return self._shown(result)
-        except TypeError:
-            pass
-        raise_pending()
-        return None
+        done = self._acted_on.run_stacked(bound, at, stack, closing=self._is_closed) == DONE
+        return arrays[-1] if done else None
 
     def under(self, pushes: Sequence[Push], q: Array, v: Array, a: Array) -> Array:
-        """Return the readings at a checked state, or at stacked ones, with all loads given as pushes."""
+        """Return the readings at a checked state, with all loads given as pushes."""
         kernel, tables = self._system.kernel(reading_entries.readings), self._system.with_pushes(pushes).arrays
-        named = ((q, "q"), (v, "v"), (a, "a"))
-        state = [np.ascontiguousarray(np.atleast_2d(real_only(x, name)), float) for x, name in named]
-        result = np.empty((len(state[0]), self._size))
+        state, result = [real_only(x, name) for x, name in ((q, "q"), (v, "v"), (a, "a"))], np.empty(self._size)
         self._system.raise_for(kernel(self._table, self._frames, *tables, *state, result))
-        return result[0] if q.ndim == 1 else result
+        return result
 
     def multipliers(self, pushes: list[Push], q: Array, v: Array, a: Array, applied: Array | None) -> Array | None:
         """Return readings of constraints at a checked state; None if the kernel reports a problem."""
-        driven = np.zeros((1, self._mechanism.nv)) + own_efforts(pushes, q, self._mechanism.nv)
+        driven = np.zeros(self._mechanism.nv) + own_efforts(pushes, q, self._mechanism.nv)
         efforts = driven if applied is None else driven + real_only(applied, "tau")
-        state = [real_only(x, name)[None] for x, name in ((q, "q"), (v, "v"), (a, "a"))]
-        result = np.empty((1, self._size))
-        status = self._on(self._system.closing(pushes)).call(*state, efforts, applied is not None, result)
+        state, result = [real_only(x, name) for x, name in ((q, "q"), (v, "v"), (a, "a"))], np.empty(self._size)
+        status = self._on(applied is not None, self._system.closing(pushes)).call(*state, efforts, result)
         raise_pending()
-        return result[0] if status == DONE else None
+        return result if status == DONE else None
 
     def _shown(self, result: Array) -> Array:
         """Return the chosen numbers, and warn of angles near gimbal lock."""

@@ -310,13 +310,14 @@ def find_multipliers(loops, floats, jacobian, weights, known, needed, multiplier
     Sizes of multipliers are those times the constraints' `weights`.
     """
     k, n = jacobian.shape
-    unknown, carried, left, ones = np.empty(n, np.bool_), np.zeros((k, 1)), np.empty((n, 1)), np.empty(n)
+    dtype = jacobian.dtype
+    unknown, carried, left, ones = np.empty(n, np.bool_), np.zeros((k, 1), dtype), np.empty((n, 1), dtype), np.empty(n, dtype)
     unknown[:] = not known
     ones_of(loops, floats, ones)
     for j in range(n):
         left[j, 0] = needed[j]
     split, first, end = split_constraints(loops, floats, jacobian, ones, unknown, True)
-    if end < 0 or not take_least(split, first, end, unknown, ones, left, carried) <= BALANCED:
+    if end < 0 or not everywhere(take_least(split, first, end, unknown, ones, left, carried) <= BALANCED):
         return False
     write_multipliers(split, end, carried, multipliers)
     return end == k or _share_with_others(split, end, jacobian, weights, ones, unknown, not known, multipliers)
@@ -329,26 +330,31 @@ def _share_with_others(split, end, jacobian, weights, ones, counts, what, multip
     The rows are orthogonal in the columns of which `counts` is `what`: in all, over what counts as one (`ones`) unless these
     efforts are sought (`what`).
     """
-    k, n = jacobian.shape
-    which = split[1].astype(np.int64)
-    m, others, redundant = k - end, np.empty(k - end, np.int64), np.ones(k, np.bool_)
+    (k, n), which, dtype, count = jacobian.shape, split[1], jacobian.dtype, 0.0
+    m, others, room = k - end, np.empty(k - end + 1, jacobian.dtype), np.ones((2, k), jacobian.dtype)
+    redundant, sizes = room[0], room[1]
     for c in range(end):
-        redundant[which[c]] = False
-    count = 0
+        put_entry_at(redundant, 0, which[c], 0.0)
     for i in range(k):
-        if redundant[i]:
-            others[count] = i
-            count += 1
-    rows, made, vanishing, system = np.empty((n, m)), np.zeros((end, m)), np.zeros((k, m)), np.empty((m, m + 1))
+        put_entry_at(others, 0, count, 1.0 * i)
+        count += redundant[i]
+        sizes[i] = weights[i]
+    rows, made, vanishing, system = (
+        np.empty((n, m), dtype),
+        np.zeros((end, m), dtype),
+        np.zeros((k, m), dtype),
+        np.empty((m, m + 1), dtype),
+    )
     for j in range(n):
         for c in range(m):
-            rows[j, c] = jacobian[others[c], j] if what else jacobian[others[c], j] * ones[j]
+            entry = entry_at(jacobian, j, others[c] * n)
+            rows[j, c] = entry if what else entry * ones[j]
     take_out(split, counts, what, 0, end, rows, made)
     to_given_rows(split, end, made)
     for c in range(m):
-        vanishing[others[c], c] = weights[others[c]]
+        put_entry_at(vanishing, c, others[c] * m, entry_at(sizes, 0, others[c]))
         for p in range(end):
-            vanishing[which[p], c] = -weights[which[p]] * made[p, c]
+            put_entry_at(vanishing, c, which[p] * m, -entry_at(sizes, 0, which[p]) * made[p, c])
     for c in range(m):
         for d in range(c + 1):
             system[c, d] = 0.0

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from titop.blocks.basics.choices import select
 from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.laws.central_field import field_acceleration, seen
 from titop.solvers.kernels.interface import layout
@@ -59,10 +60,10 @@ def asks_for(what, first, last):
 
 
 @helper
-def read_all(ints, floats, law, what, frames, q, v, work, multipliers, pose, motion, result):
+def read_all(ints, floats, loaded, law, what, frames, q, v, work, multipliers, pose, motion, result):
     """Write all readings into `result`; `pose` (1, 12) and `motion` (1, 24) are room.
 
-    The `multipliers` of constraints, and with them the closures' wrenches in `floats`, are None where nothing asks for them.
+    The `multipliers` of constraints, and the table with the closures' wrenches, `loaded`, are None without constraints.
     """
     for row in range(what.shape[0]):
         kind, at, o = what[row, WHAT], what[row, AT], what[row, PLACE]
@@ -82,7 +83,8 @@ def read_all(ints, floats, law, what, frames, q, v, work, multipliers, pose, mot
             if law is not None:
                 _write(result, o, six(law, 0, loads_of(ints, at) + 6))
         elif kind == CLOSURE_WRENCH:
-            _write(result, o, six(floats, floats.shape[0] + at, layout.FORCE))
+            if loaded is not None:
+                _write(result, o, six(loaded, loaded.shape[0] + at, layout.FORCE))
         elif kind == MULTIPLIER:
             if multipliers is not None:
                 result[o] = frames[row, FACTOR] * multipliers[at]
@@ -135,6 +137,5 @@ def euler_angles(motion, axes):
         away, along = math.hypot(ii, ij), sign * il
         middle = math.atan2(along, away)
         first, third = math.atan2(-sign * jl, ll), math.atan2(-sign * ij, ii)
-    if away < _LOCKED:
-        first, third = math.atan2(sign * lj, jj), 0.0
-    return first, middle, third
+    locked = away < _LOCKED
+    return select(locked, math.atan2(sign * lj, jj), first), middle, select(locked, 0.0, third)

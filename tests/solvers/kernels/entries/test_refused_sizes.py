@@ -1,4 +1,4 @@
-"""Entry points: what has not the system's size, or does not fit the rest of its stack, is refused before memory is touched."""
+"""Entry points: what has not the system's size is refused before memory is touched."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from titop.solvers.kernels.ports import sensor_readings
 
 
 class Row(NamedTuple):
-    """An entry point, which of its arguments are looked at, which are stacked, and further ones: their shape or value.
+    """An entry point, which of its arguments are looked at, and further ones: their shape or value.
 
     In shapes n stands for the number of rates, k for that of constraints, e for that of elements.
     """
@@ -37,7 +37,6 @@ class Row(NamedTuple):
     entry: Any
     checked: str
     more: dict[str, Any]
-    stacked: str = ""
     system: Callable[[], dict[str, Any]] = of_a_tree
 
 
@@ -80,7 +79,7 @@ TREES = [
         "q v a result",
         {"bodies": np.array([[1, 2]]), "frames": np.tile([*np.eye(3).ravel(), 0.0, 0.0, 0.0], (10, 1)), "result": (20, "n")},
     ),
-    Row(reading_entries.readings, "q v a", {"what": WHAT, "frames": FRAMES, "result": (2, 1)}, "q v a"),
+    Row(reading_entries.readings, "q v a", {"what": WHAT, "frames": FRAMES, "result": (1,)}),
     Row(
         directional_entries.forward_tangent,
         "q v tau dq dv dtau result",
@@ -130,8 +129,6 @@ def test_other_sizes_are_refused(row: Row) -> None:
     given = row.system()
     n, elements = given["nv"], given["ints"][0, layout.ELEMENTS]
     lengths = {"n": n, "2n": 2 * n, "e": elements, "k": 0 if given["loops"] is None else given["loops"][0, layout.ROWS]}
-    for name in row.stacked.split():
-        given[name] = np.tile(given[name], (2, 1))
     for name, value in row.more.items():
         if isinstance(value, tuple):
             given[name] = np.random.default_rng(0).normal(size=[lengths.get(length, length) for length in value])
