@@ -78,8 +78,8 @@ def _spatial_loop() -> tt.System:
     return random_closed_tree(np.random.default_rng(11), 6, base="free", passive=True)[0]
 
 
-def _touching() -> tt.System:
-    bristles: dict[str, Any] = {"tangential_stiffness": 50.0, "points": [[0.1, 0.2, 0.3], [-0.3, 0.4, 0.1]]}
+def _touching(**bristles: Any) -> tt.System:
+    bristles["points"] = [[0.1, 0.2, 0.3], [-0.3, 0.4, 0.1]]
     return two_bodies(tt.Contact("touch", 1.2, 300.0, shape=tt.Shape.plane([0, 1, 1]), **bristles, **LOSSES))
 
 
@@ -133,6 +133,7 @@ SYSTEMS: dict[str, Callable[[], tt.System]] = {
     "what rolls": lambda: on_moving_ground("disc"),
     "a wire": lambda: bead(loop(up=BANK), com=[0.1, 0.05, -0.2], inertia=[0.1, 0.2, 0.3]),
     "contacts": _touching,
+    "contacts with bristles": lambda: _touching(tangential_stiffness=50.0),
     "a rod that touches": lambda: rod_and_wall(tt.Shape.plane([0, 1, 1])),
     "soft bodies": lambda: soft_and_wall(tt.Shape.plane([0, 1, 1])),
     "rods, tendons and chambers": finger,

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.choices import select
+from titop.blocks.basics.choices import everywhere, select
 from titop.blocks.laws.vectors import Vector, cross3, dot3
 
 #: A symmetric matrix: xx, yy, zz, xy, xz, yz.
@@ -241,7 +241,7 @@ def seen(numbers: Any, first: Any, motion: Any, at: Any, c: Any) -> tuple[Any, V
     origin = numbers[0, first + 5], numbers[0, first + 6], numbers[0, first + 7]
     x, y, z = back_times(motion, at, (motion[0, at + 9], motion[0, at + 10], motion[0, at + 11]))
     n, r0 = back_times(motion, at, axis), back_times(motion, at, origin)
-    falls = origin[0] != 0.0 or origin[1] != 0.0 or origin[2] != 0.0
+    falls = not everywhere((origin[0] == 0.0) & (origin[1] == 0.0) & (origin[2] == 0.0))
     return (mu, k, n, r0, square, falls), (x + c[0], y + c[1], z + c[2])
 
 

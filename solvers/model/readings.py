@@ -13,14 +13,16 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
 from titop.graph.network.connections import Joined
 from titop.solvers.arguments.reading import is_world, of_one_state
-from titop.solvers.arguments.rowwise import at_rows, rowwise
+from titop.solvers.arguments.rowwise import at_rows, read_states, rowwise
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.interaction_loads import contacts_of, target_motion
 from titop.solvers.mechanism.inputs import acting_inputs
+from titop.solvers.mechanism.kernel_calls import DONE
 from titop.solvers.model.kinematics import pose, rotate_vectors
 from titop.solvers.model.mechanism import Resolved
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.signals.values import quantity_value
+from titop.solvers.support.threads import call_in_parts
 
 
 def reaction(
@@ -189,8 +191,11 @@ def contacts(model: Resolved, q: Any, v: Any, name: str | None = None, x: Any = 
     """
     loops = _contacts_of(model, name)
     names = tuple(name for loop in loops for name in loop.closure.point_names)
-    gaps, forces, slips = _touches(model, q, v, model.mechanism.inputs.whole(None, x), loops)
-    return Contacts(names, gaps, np.maximum(-gaps, 0.0), forces, slips)
+    inputs = model.mechanism.inputs.whole(None, x)
+    touched = _touched_together(model, q, v, loops)
+    touched = _touches(model, q, v, inputs, loops) if touched is None else touched
+    gaps = touched[..., 0]
+    return Contacts(names, gaps, np.maximum(-gaps, 0.0), touched[..., 1:4], touched[..., 4:])
 
 
 def _contacts_of(model: Resolved, name: str | None) -> list[Joined]:
@@ -201,15 +206,29 @@ def _contacts_of(model: Resolved, name: str | None) -> list[Joined]:
     return [*by_name.values()] if name is None else [by_name[name]]
 
 
+def _touched_together(model: Resolved, q: Any, v: Any, loops: list[Joined]) -> Array | None:
+    """Return what `_touches` does at stacked states, in lanes; None where each has to be asked for."""
+    calls = model._calls
+    if calls.kernels is None or axes_of(q) != 2:
+        return None
+    kernels = [calls.touches[loop.closure.name] for loop in loops]
+    q, v = (np.ascontiguousarray(x, float) for x in read_states(model.mechanism, {"q": q, "v": v}, stacked=True, unit=False))
+    parts = [np.empty((len(q), len(loop.closure.point_names), 7)) for loop in loops]
+    for kernel, part in zip(kernels, parts, strict=True):
+        if kernel is None or call_in_parts(calls.threads, kernel.call, q, v, part) != DONE:
+            return None
+    return np.concatenate([np.empty((len(q), 0, 7)), *parts], axis=1)
+
+
 @rowwise
-def _touches(model: Resolved, q: Any, v: Any, u: Any, loops: list[Joined]) -> tuple[Array, Array, Array]:
-    mechanism = model.mechanism
-    q, v, driving = mechanism._read_q(q), mechanism._read_v("v", v), dict(mechanism.inputs.driving)
+def _touches(model: Resolved, q: Any, v: Any, u: Any, loops: list[Joined]) -> Array:
+    """Return gap, force and slip (k, 7) of the spheres or points of some contacts."""
+    mechanism, unit = model.mechanism, model._calls.kernels is None
+    q, v, driving = mechanism._read_q(q, unit=unit), mechanism._read_v("v", v), dict(mechanism.inputs.driving)
     inputs = of_one_state(mechanism.inputs.whole(u))
     observations = mechanism.engine.observations
     rows = [observations.touches(loop, q, v, inputs[driving.get(loop.closure.name, [])]) for loop in loops]
-    gap, force, slip = np.split(np.vstack([np.zeros((0, 7)), *rows]), [1, 4], axis=1)
-    return gap[:, 0], force, slip
+    return np.vstack([np.zeros((0, 7)), *rows])
 
 
 def outputs(

@@ -11,7 +11,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
-from titop.solvers.arguments.reading import as_arrays, is_ready, read_wrenches
+from titop.solvers.arguments.reading import all_finite, as_arrays, is_ready, read_wrenches
 from titop.solvers.arguments.rowwise import Stack, at_row
 from titop.solvers.engines.compiled.packed import MOST_VARIANTS, PackedSystem
 from titop.solvers.kernels.entries import dynamics_entries
@@ -40,7 +40,8 @@ class Bound:
       efforts (nv) of inputs, which act in addition;
     - `imposed` (nv): the coordinates whose motion is imposed;
     - `is_kept`: whether it is worth keeping for further calls;
-    - `of_stacks`: returns the function for stacked states, and what makes its tables from these.
+    - `of_stacks`: returns the function for stacked states, or that with forces of each behind, and what makes its tables from
+      these.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class Bound:
         shares: bool = False,
         imposed: Array | None = None,
         is_kept: bool = True,
-        of_stacks: Callable[[], tuple[Callable[..., int], Any]] | None = None,
+        of_stacks: Callable[[bool], tuple[Callable[..., int], Any]] | None = None,
     ) -> None:
         self._parts, self._tables, self.shares, self.imposed = (function, before, behind), tables, shares, imposed
         self.is_kept, self._of_stacks = is_kept, of_stacks
@@ -69,9 +70,17 @@ class Bound:
     @cached_property
     def stacked(self) -> Bound | None:
         """The function for stacked states, if there is one; where it gives a status, single calls say which state has it."""
+        return self._in_lanes(False)
+
+    @cached_property
+    def under_forces(self) -> Bound | None:
+        """The same, with the forces of each state at the last loads as an argument behind the results."""
+        return self._in_lanes(True)
+
+    def _in_lanes(self, forced: bool) -> Bound | None:
         if self._of_stacks is None:
             return None
-        function, in_lanes = self._of_stacks()
+        function, in_lanes = self._of_stacks(forced)
         return _InLanes(function, self._parts[1], self._tables, self._parts[2], in_lanes)
 
     def at_stack(self, *arrays: Array, threads: int | None = 1) -> int:
@@ -109,10 +118,10 @@ class _InLanes(Bound):
 
     def __init__(self, function: Any, before: Any, tables: tuple[Array, ...], behind: Any, in_lanes: Any) -> None:
         super().__init__(function, before, in_lanes(tables), behind)
-        self._in_lanes = in_lanes
+        self._made = in_lanes
 
     def on(self, tables: tuple[Array, ...]) -> Callable[..., int]:
-        return super().on(self._in_lanes(tables))
+        return super().on(self._made(tables))
 
 
 class Acting:
@@ -175,6 +184,26 @@ class Acting:
         finally:
             self.copies.append(copy)
         return status
+
+    def under_forces(self, bound: Bound, wrenches: Sequence[Any], u: Array | None, count: int) -> tuple[Any, Array] | None:
+        """Return a kernel of stacked states with forces of their own, and these; None where inputs act in another way.
+
+        Arguments are as for `run_rows`; raises `TypeError` as there.
+        """
+        if bound.under_forces is None or (u is not None and self._places.size):
+            return None
+        forces = np.zeros((count, self._loads, 6))
+        for k, wrench in enumerate(wrenches):
+            if type(wrench) is not np.ndarray or wrench.shape not in ((6,), (count, 6)):
+                raise TypeError
+            forces[:, k] = wrench
+        if u is not None:
+            if u.shape not in ((self._driven,), (count, self._driven)):
+                raise TypeError
+            forces[:, self._count :][:, : self._columns.size] = u[..., self._columns[0], None] * self._units
+        if not all_finite(forces):
+            raise TypeError
+        return bound.under_forces.on(self._tables), forces
 
     def new_copy(self) -> _TablesCopy:
         """Return a copy of the tables, with functions that write loads into it."""
@@ -303,9 +332,7 @@ class ActedOn:
             raise TypeError
         return acting, inputs.efforts(u, q)
 
-    def run_stacked(
-        self, bound: Bound, at: Callable[[Any], tuple[Any, ...]], stack: Stack, closing: bool = False
-    ) -> int:
+    def run_stacked(self, bound: Bound, at: Callable[[Any], tuple[Any, ...]], stack: Stack, closing: bool = False) -> int:
         """Call a kernel at stacked states: at once where the same acts on ports all the time, or row by row; return its status.
 
         Raises `TypeError` if loads have to be checked in detail. `at`: from an index of rows, or of one row, to the kernel's
@@ -327,6 +354,12 @@ class ActedOn:
 
         if of_stack is not None and not turning:
             if in_parts(self.threads, count, run_together) == DONE:
+                return DONE
+            _leave_to_rows()
+
+        if turning and (forced := acting.under_forces(bound, loads, u, count)) is not None:
+            call, forces = forced
+            if in_parts(self.threads, count, lambda rows: call(*at(rows), forces[rows])) == DONE:
                 return DONE
             _leave_to_rows()
 

@@ -90,7 +90,7 @@ class KernelReading:
         self._anywhere = mechanism.neutral()
 
     def _on(self, known: bool, tables: tuple[Array, ...]) -> Bound:
-        """Return the kernel; of the constraints' multipliers, with `known` efforts or not, on tables with space for closures."""
+        """Return the kernel; that of multipliers, all efforts being `known` or not, on tables with space for closures."""
         if not self._is_closed:
             return Bound.of(self._system, reading_entries.readings, self._table, self._frames)
         weights = np.ascontiguousarray(self._mechanism.scale.weights)

@@ -30,7 +30,8 @@ from titop.solvers.engines.compiled.bound_kernels import (
     shared_derivatives,
 )
 from titop.solvers.engines.compiled.compiled_readings import CompiledReadings
-from titop.solvers.engines.compiled.packed import PackedSystem, moving_otherwise
+from titop.solvers.engines.compiled.law_tables import touches_stage
+from titop.solvers.engines.compiled.packed import PackedSystem, interaction_rows, moving_otherwise
 from titop.solvers.kernels.entries import (
     derivative_entries,
     directional_entries,
@@ -225,6 +226,18 @@ class CompiledCalls:
     def at_ports(self) -> Variants:
         """The kernels for each port by its name."""
         return Variants(lambda port: PortCalls(self._system, port), most=len(self._mechanism.ports))
+
+    @cached_property
+    def touches(self) -> Variants:
+        """What reads contacts at stacked states, by the contacts' names; None where each state has to be asked for."""
+        return Variants(self._touches)
+
+    def _touches(self, name: str) -> Bound | None:
+        system, stage = self._system, touches_stage(self._mechanism.loop_of(name).closure)
+        if stage is None or not stage.is_for_lanes or not system.has_lanes(observation_entries.touches):
+            return None
+        before = interaction_rows(system)[name], stage.in_lanes.address
+        return Bound.of(system, observation_entries.touches, *before).stacked
 
     @cached_property
     def readings(self) -> CompiledReadings:

@@ -23,7 +23,7 @@ from titop.solvers.engines.compiled.law_kinds import run_line
 from titop.solvers.engines.compiled.law_tables import touches_stage
 from titop.solvers.engines.compiled.packed import PackedSystem, interaction_rows
 from titop.solvers.engines.compiled.tables import GeneralBlock
-from titop.solvers.kernels.entries import dynamics_entries, observation_entries, state_entries
+from titop.solvers.kernels.entries import observation_entries, state_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.kernel_calls import real_only
@@ -98,19 +98,12 @@ class CompiledObservations:
         if stage is None:
             return touch_rows(self._mechanism, loop, q, v, u)
         system, name = self._system, loop.closure.name
-        (ints, floats, numbers, stages), elements = system.all_tables, len(system.tables.constants)
-        numbers, row = numbers.copy(), ints[interaction_rows(system)[name]]
+        ints, floats, numbers, stages = system.all_tables
+        numbers = numbers.copy()
         numbers[0, system.acting_inputs[name]] = u
-        law, work = np.empty((1, ints[0, layout.LAW_SIZE])), np.empty((elements, layout.FORWARD_COLUMNS))
-        state = real_only(q, "q"), real_only(v, "v")
-        system.raise_for(dynamics_entries.outward(ints, floats, numbers, stages, *state, law, work))
-        result = np.empty((len(loop.closure.point_names), layout.TOUCH_SIZE))
-        counts = layout.ACT_PORTS, layout.ACT_COORDINATES, layout.ACT_INPUTS, layout.ACT_STATES, layout.NUMBER_COUNT
-        sizes = row[[*counts]].tolist()
-        tables = (stages, row[layout.BLOCK] * layout.STAGE_COLUMNS), (numbers, row[layout.NUMBERS]), (law, row[layout.LAW])
-        addresses = [array.ctypes.data + array.itemsize * int(at) for array, at in (*tables, (result, 0))]
-        system.raise_for(stage(*sizes, *addresses))
-        return result
+        kernel = system.kernel(observation_entries.touches)
+        asked = partial(kernel, interaction_rows(system)[name], stage.address, ints, floats, numbers, stages)
+        return self._asked(asked, (len(loop.closure.point_names), layout.TOUCH_SIZE), q, v)
 
     def momentum(self, q: Array, v: Array) -> Array:
         return self._asked(self._calls.momentum, (6,), q, v)

@@ -22,7 +22,7 @@ from titop.solvers.engines.compiled.flatten import flatten
 from titop.solvers.engines.compiled.law_tables import Stages, input_places, law_numbers, reserve_space
 from titop.solvers.engines.compiled.tables import GeneralBlock, Tables, constraint_coefficients, constraint_tables
 from titop.solvers.kernels.entries import dynamics_entries
-from titop.solvers.kernels.entries.pair import Pair
+from titop.solvers.kernels.entries.pair import Pair, under_forces
 from titop.solvers.kernels.interface import layout, records
 from titop.solvers.mechanism.inputs import PortPush, Push, WrenchPlace, acting_inputs, port_pushes
 from titop.solvers.mechanism.kernel_calls import real_only
@@ -167,9 +167,14 @@ class PackedSystem:
         """Tell whether a pair has a kernel that computes with several states of the system at once."""
         return pair.stacked is not None and not self.mechanism.inputs.state_names and calling.obstacle() is None
 
-    def kernel_in_lanes(self, pair: Pair) -> tuple[Callable[..., int], Callable[[tuple[Array, ...]], tuple[Array, ...]]]:
-        """Return a pair's compiled function for stacked states, and what makes its tables of those for single ones."""
-        return self.kernel(pair.stacked).compiled, self._in_lanes
+    def kernel_in_lanes(
+        self, pair: Pair, forced: bool = False
+    ) -> tuple[Callable[..., int], Callable[[tuple[Array, ...]], tuple[Array, ...]]]:
+        """Return a pair's compiled function for stacked states, and what makes its tables of those for single ones.
+
+        `forced`: the one that takes forces of each state at the last loads, behind its other arguments.
+        """
+        return self.kernel(under_forces(pair.stacked) if forced else pair.stacked).compiled, self._in_lanes
 
     def _in_lanes(self, tables: tuple[Array, ...]) -> tuple[Array, ...]:
         return (*tables[:3], self.laws.stages.in_lanes) if self.has_laws else tables

@@ -45,6 +45,16 @@ def own_loads(ints, floats, q):
 
 
 @shared
+def with_forces(ints, floats, forces, q):
+    """Return a copy of the table `floats` at a state q in which the last loads are its `forces` (k, 6), and a status."""
+    own, status = own_loads(ints, floats, q)
+    for k in range(forces.shape[0]):
+        for j in range(6):
+            own[own.shape[0] - forces.shape[0] + k, layout.FORCE + j] = forces[k, j]
+    return own, status
+
+
+@shared
 def slopes_rooms(ints, paths, loops, law, q):
     """Return the rooms of `slopes_with_closures`, `work` and `world` first; `law` is None for rigid systems."""
     n, slopes = ints[0, layout.NV], law

@@ -12,9 +12,9 @@ from titop.solvers.kernels.equations.motion_matrices import (
     write_coriolis,
     write_rigid_momentum_matrix,
 )
-from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of, status_of_rows
+from titop.solvers.kernels.equations.whole_passes import outward_whole, sizes_fit, status_of, status_of_rows, world_rows
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.stages import elastic_energy
+from titop.solvers.kernels.interface.stages import address_of, call_at, elastic_energy
 from titop.solvers.kernels.ports.interactions import stored_energy
 from titop.solvers.kernels.ports.port_motion import acceleration_of, in_axes, move_along, turn_columns, walk, write_port_motion
 from titop.solvers.kernels.spatial.algebra import copy, put_six
@@ -138,6 +138,33 @@ def port_acceleration(ints, floats, numbers, stages, element, port, frame, in_wo
     if status == layout.OK:
         put_six(acceleration, 0, 0, acceleration_of(floats, motion, in_world, classical))
     return status
+
+
+@pair(INTEGER, INTEGER, INTS, FLOATS, FLOATS, INTS, STATE, STATE, RESULT_ROWS)
+def touches(row, stage, ints, floats, numbers, stages, q, v, result):
+    """What a `stage` at an address reads of everything that touches in the contact at `row`, into the rows of `result`."""
+    if not sizes_fit(ints, q, v, v, v):
+        return layout.WRONG_SIZE
+    law, work = (
+        np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype),
+        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
+    )
+    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, np.empty((world_rows(ints), 12), q.dtype))
+    if status != layout.OK:
+        return status
+    arguments = (
+        ints[row, layout.ACT_PORTS],
+        ints[row, layout.ACT_COORDINATES],
+        ints[row, layout.ACT_INPUTS],
+        ints[row, layout.ACT_STATES],
+        ints[row, layout.NUMBER_COUNT],
+        address_of(stages, ints[row, layout.BLOCK] * layout.STAGE_COLUMNS),
+        address_of(numbers, ints[row, layout.NUMBERS]),
+        address_of(law, ints[row, layout.LAW]),
+        address_of(result, 0),
+    )
+    status = call_at(stage, arguments)
+    return status if status != layout.OK else status_of_rows(result)
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, STATE, RESULT_ROWS)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from types import FunctionType
 from typing import Any, NamedTuple
 
-from titop.solvers.native.kernel import Kernel
+from titop.solvers.kernels.closures.closed_derivatives import with_forces
+from titop.solvers.native.kernel import Kernel, StageHelper
 from titop.solvers.native.signatures import IN_LANES, INTEGER, SINGLE, Signature, Type
 
 #: Arguments that kernels for rigid systems, and for systems without closures and gears, do without.
@@ -60,3 +62,31 @@ def pair(
         return Pair(*both(SINGLE), Pair(*both(IN_LANES)) if is_for_stacks else None)
 
     return decorate
+
+
+#: The forces and torques of a state at loads (k, 6).
+_FORCES = Type("float64", 2, stacked="read")
+
+#: A function that takes them behind the arguments of another.
+_UNDER_FORCES = """
+def {name}_under_forces({names}, forces):
+    loaded, status = with_forces(ints, floats, forces, q)
+    if status != 0:
+        return status
+    floats = loaded
+    return function({names})
+"""
+
+
+@cache
+def under_forces(stacked: Pair) -> Pair:
+    """Return the kernels of stacked states, each with forces of its own at the last loads of the table ``floats``."""
+
+    def kernel(plain: Kernel) -> Kernel:
+        code, name = plain.function.__code__, plain.function.__name__
+        known = {**plain.function.__globals__, "with_forces": with_forces, "function": StageHelper(plain.function)}
+        exec(_UNDER_FORCES.format(name=name, names=", ".join(code.co_varnames[: code.co_argcount])), known)
+        arguments = *plain.signature.arguments, _FORCES
+        return Kernel(known[f"{name}_under_forces"], plain.signature._replace(arguments=arguments), form=IN_LANES)
+
+    return Pair(kernel(stacked.rigid), kernel(stacked.mixed))

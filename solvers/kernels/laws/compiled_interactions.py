@@ -208,11 +208,11 @@ def put_slope(loads, rows, slopes, width, column):
         slopes[0, r * width + column] = loads[0, r].imag / STEP
 
 
-#: The stages that are asked for in lanes.
-_IN_LANES = layout.ACT, layout.ACT_SLOPES, layout.STORED
-
-#: Beside the stages that kernels call (see `layout`): what reads everything that touches in a contact.
+#: Beside the stages of the table (see `layout`): what reads everything that touches in a contact.
 TOUCHES = -1
+
+#: The stages that are asked for in lanes.
+_IN_LANES = layout.ACT, layout.ACT_SLOPES, layout.STORED, TOUCHES
 
 #: Of how many numbers the results of stages are: for p ports, n coordinates, m inputs and k numbers; where they are to be is r.
 RESULT_SIZES = {

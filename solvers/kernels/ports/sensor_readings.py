@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from titop.blocks.basics.choices import select
+from titop.blocks.basics.choices import everywhere, select
 from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.laws.central_field import field_acceleration, seen
 from titop.solvers.kernels.interface import layout
@@ -107,7 +107,7 @@ def read_all(ints, floats, loaded, law, what, frames, q, v, work, multipliers, p
             else:
                 x, y, z = cross(motion[0, 15], motion[0, 16], motion[0, 17], motion[0, 12], motion[0, 13], motion[0, 14])
                 result[o], result[o + 1], result[o + 2] = motion[0, 18] + x, motion[0, 19] + y, motion[0, 20] + z
-                if floats[0, layout.FIELD] != 0.0:
+                if not everywhere(floats[0, layout.FIELD] == 0.0):
                     field, place = seen(floats, np.int64(layout.FIELD), motion, _ROTATION, (0.0, 0.0, 0.0))
                     g = field_acceleration(field, place)
                     for k in range(3):

@@ -13,9 +13,13 @@ import pytest
 import titop as tt
 from tests.actuated_systems import Pushed, all_inputs, driven_loop, only_motors
 from tests.closed_systems import geared_hand
+from tests.every_kind import SYSTEMS
+from tests.every_kind import states as states_of
 from tests.systems import Array, random_state
 from tests.tolerances import ROUNDING_OF_MANY
 from titop.solvers.arguments.rowwise import Stack
+from titop.solvers.engines.compiled.acted_on import Acting
+from titop.solvers.native import calling
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 
@@ -160,6 +164,35 @@ def test_no_argument_takes_anothers_place() -> None:
         for state, name in (((q, v, None), "a"), ((q, None, a), "v")):
             with pytest.raises(tt.ModelError, match=f"^{name}: got"):
                 read(*state, tau=tau, **given)
+
+
+@pytest.mark.skipif(calling.obstacle() is not None, reason="there are no lanes")
+@pytest.mark.parametrize("name", ["a tree", "gears", "a loop in space", "soft bodies"])
+def test_loads_of_each_state_stay_in_lanes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is computed row by row; but all are where one is not closed, which the last assertion sees."""
+    model, asked = SYSTEMS[name]().resolve(), list[int]()
+    rows, port = states_of(model, 9), model.port_names[-1]
+    q, v, a, tau = (rows[each] for each in ("q", "v", "a", "tau"))
+    given = {"wrenches": {port: rows["wrenches"]}} | ({"u": rows["u"]} if model.nu else {})
+    run_rows = Acting.run_rows
+    monkeypatch.setattr(Acting, "run_rows", lambda *all_of_it: asked.append(1) or run_rows(*all_of_it))
+    joint = model.joint_names[0]
+    calls: tuple[Callable[..., Any], ...] = (
+        lambda q, v, a, tau, **given: model.forward_dynamics(q, v, tau, **given),
+        lambda q, v, a, tau, **given: model.inverse_dynamics(q, v, a, **given),
+        lambda q, v, a, tau, **given: model.reaction(joint, q, v, a, **given),
+    )
+    for call in calls:
+        found = call(q, v, a, tau, **given)
+        for k in range(9):
+            own = {"wrenches": {port: rows["wrenches"][k]}} | ({"u": rows["u"][k]} if model.nu else {})
+            np.testing.assert_array_equal(found[k], call(q[k], v[k], a[k], tau[k], **own))
+    assert not asked
+    if model.is_constrained and not model.mechanism.gear_count:
+        q[4, model.mechanism.plain_coordinates.in_q[-1]] += 0.01
+        with pytest.raises(tt.ConvergenceError, match="is open"):
+            calls[0](q, v, a, tau, **given)
+        assert asked
 
 
 def test_text_is_no_wrench() -> None:
