@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.choices import nowhere, select
 from titop.blocks.laws.distances import distance
 from titop.blocks.laws.touch import TOUCHING, touch
 from titop.blocks.laws.vectors import cross3, times, transposed
@@ -234,16 +235,19 @@ def _write_result(n, motion, loads, by_q, by_v, sums, slopes):
 def rod_contact_slopes(ports, coordinates, inputs, numbers, motion, slopes):
     """What changes of all that as the shape, the base and the coordinates move."""
     n, rod, (spheres, steps, _) = coordinates, row_at(*rod_at(numbers, _COUNTS, _SPHERE)), counts_at(numbers, _COUNTS)
-    kept, (back, r, speed) = np.empty((1, room_at(numbers, _COUNTS, _SPHERE))), contact.shape_of(motion)
-    places, loads, turn = rods.intervals_of(rod) + 1 + steps, np.empty((1, 12 + n)), transposed(back)
-    _bend(n, numbers, motion, np.zeros(n), kept)
+    dtype, (back, r, speed) = motion.dtype, contact.shape_of(motion)
+    kept, loads = np.empty((1, room_at(numbers, _COUNTS, _SPHERE)), dtype), np.empty((1, 12 + n), dtype)
+    places, turn = rods.intervals_of(rod) + 1 + steps, transposed(back)
+    _bend(n, numbers, motion, np.zeros(n, dtype), kept)
     clear(slopes, 0, (12 + n) * (18 + 2 * n))
-    if not _push(n, inputs, numbers, motion, kept, loads) < 0.0:  # nothing touches, and nothing changes
+    touches = _push(n, inputs, numbers, motion, kept, loads) < 0.0
+    if nowhere(touches):  # nothing changes
         return
-    columns, wrenches = np.empty((1, ROWS * n * places)), np.empty((1, 6 * n * places))
-    tables, small = np.empty((1, (places + 3) * TABLE)), np.empty((1, 144 + TABLE + 36 + 18 * n))
-    taken, t = np.empty((1, 6 * n)), np.empty((1, contact.SPHERE_SLOPES))
-    by_q, by_v, sums = np.empty((1, (6 + n) * n)), np.empty((1, (6 + n) * n)), np.empty((1, (6 + n) * 12))
+    columns, wrenches = np.empty((1, ROWS * n * places), dtype), np.empty((1, 6 * n * places), dtype)
+    tables, small = np.empty((1, (places + 3) * TABLE), dtype), np.empty((1, 144 + TABLE + 36 + 18 * n), dtype)
+    taken, t = np.empty((1, 6 * n), dtype), np.empty((1, contact.SPHERE_SLOPES), dtype)
+    by_q, by_v = np.empty((1, (6 + n) * n), dtype), np.empty((1, (6 + n) * n), dtype)
+    sums = np.empty((1, (6 + n) * 12), dtype)
     move_columns(n, steps, ALL_STEPS, rod, kept, tables, columns)
     clear(wrenches, 0, 6 * n * places)
     clear(by_q, 0, (6 + n) * n)
@@ -254,7 +258,7 @@ def rod_contact_slopes(ports, coordinates, inputs, numbers, motion, slopes):
         p, V = _centre(kept, i), _twist(kept, i)
         place, rate, spin = _seen(back, r, p, minus(V, speed))
         gap, f, torque, _ = touch(numbers, place, rate, spin, radius, bristle)
-        if gap < 0.0:  # the others change nothing
+        if not nowhere(gap < 0.0):  # the others change nothing
             f = times(turn, f)
             contact.write_sphere_slopes(numbers, place, rate, spin, radius, bristle, 9, t)
             _write_answer(t, back, p, minus(V, speed), f, small)
@@ -262,6 +266,8 @@ def rod_contact_slopes(ports, coordinates, inputs, numbers, motion, slopes):
             _add_sphere(n, w, V, columns, ROWS * n * i, wrenches, 6 * n * i, small, sums, by_v, taken)
     press_columns(n, steps, ALL_STEPS, ROWS, rod, kept, tables, columns, wrenches, small, by_q)
     _write_result(n, motion, loads, by_q, by_v, sums, slopes)
+    for k in range((12 + n) * (18 + 2 * n)):
+        slopes[0, k] = select(touches, slopes[0, k], 0.0)
 
 
 @shared
@@ -316,5 +322,4 @@ CONTACT = interaction_stages(
     _reading(contact.STRAIGHTENING),
     rod_contact_rates_slopes,
     _reading(contact.TOUCH),
-    one_by_one=(layout.ACT_SLOPES,),
 )

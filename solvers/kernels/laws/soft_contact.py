@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.choices import nowhere, select
 from titop.blocks.laws.touch import TOUCHING, touch
 from titop.blocks.laws.vectors import cross3, times, unit3
 from titop.solvers.kernels.interface import layout
@@ -181,21 +182,27 @@ def _put_point(n, motion, points, o, f, answer, bristle, slopes, width):
 
 def _slopes(ports, coordinates, inputs, states, stages, numbers, motion, slopes):
     n, points, width = coordinates, np.int64(numbers[0, TOUCHING]), 18 + 2 * coordinates
-    shared, columns = np.empty((1, _shared_size(n, numbers))), np.empty((1, (_COLUMNS + 3 * n) * points))
-    forces, loads, t = np.empty((1, 3 * points)), np.empty((1, 12 + n)), np.empty((1, contact.SPHERE_SLOPES))
-    bends, answer = np.empty((1, n * n + (_BENDS + 9 * n) * points)), np.empty((1, 18))
-    turn, against = matrix_of(motion, 0, SECOND), _against(motion)
-    back = against[0]
+    dtype, turn, against = motion.dtype, matrix_of(motion, 0, SECOND), _against(motion)
+    shared, columns = np.empty((1, _shared_size(n, numbers)), dtype), np.empty((1, (_COLUMNS + 3 * n) * points), dtype)
+    forces, loads, t = (
+        np.empty((1, 3 * points), dtype),
+        np.empty((1, 12 + n), dtype),
+        np.empty((1, contact.SPHERE_SLOPES), dtype),
+    )
+    bends, answer, back = np.empty((1, n * n + (_BENDS + 9 * n) * points), dtype), np.empty((1, 18), dtype), against[0]
     clear(slopes, 0, (12 + n) * width)
     status = _run(n, stages, soft.COLUMNS, numbers, motion, columns, columns, shared)
     _write_forces(n, inputs, numbers, motion, columns, forces, loads)
     status = min(status, _run(n, stages, soft.BENDS, numbers, motion, forces, bends, shared))
     for k in range(points):
         o, f = n * n + (_BENDS + 9 * n) * k, three_at(forces, 3 * k)
-        if f[0] != 0.0 or f[1] != 0.0 or f[2] != 0.0:  # the others change nothing
+        pushed = (f[0] != 0.0) | (f[1] != 0.0) | (f[2] != 0.0)  # the others change nothing
+        if not nowhere(pushed):
             (place, rate, still), bristle = _seen(against, bends, o), contact.bristle_of(inputs, numbers, k)
             contact.write_sphere_slopes(numbers, place, rate, still, _radius(numbers, k), bristle, 6, t)
             _write_answer(t, 0, turn, back, answer)
+            for j in range(18):
+                answer[0, j] = select(pushed, answer[0, j], 0.0)
             _put_point(n, motion, bends, o, f, answer, -1, slopes, width)
     for i in range(n):
         add_scaled(slopes, (12 + i) * width + 18, 1.0, bends, i * n, n)
@@ -236,5 +243,4 @@ CONTACT = interaction_stages(
     _rates_slopes,
     _reading(contact.TOUCH),
     is_whole=True,
-    one_by_one=(layout.ACT_SLOPES,),
 )
