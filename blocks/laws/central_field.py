@@ -197,7 +197,7 @@ def moments(numbers: Any, n: Any, motion: Any, own: Any) -> tuple[Vector, Symmet
     for j in range(n):
         q, o = motion[0, own + j], FIRST + 3 * j
         x, y, z = x + numbers[0, o] * q, y + numbers[0, o + 1] * q, z + numbers[0, o + 2] * q
-    if numbers[0, ORDER] == 0.0:
+    if everywhere(numbers[0, ORDER] == 0.0):
         return (x, y, z), (a, b, c, d, e, f)
     for j in range(n):
         q, o = motion[0, own + j], FIRST + 3 * n + 6 * j
@@ -216,7 +216,7 @@ def _rates_of_moments(numbers: Any, n: Any, motion: Any, own: Any, j: Any, at: A
     """Return how the mass centre, `at` one place, and the second moments about it change with coordinate j."""
     zero, o = 0.0 * motion[0, 0], FIRST + 3 * j
     x, y, z = zero + numbers[0, o], zero + numbers[0, o + 1], zero + numbers[0, o + 2]
-    if numbers[0, ORDER] == 0.0:
+    if everywhere(numbers[0, ORDER] == 0.0):
         return x, y, z, (zero, zero, zero, zero, zero, zero)
     o = FIRST + 3 * n + 6 * j
     a, b, c = zero + numbers[0, o], zero + numbers[0, o + 1], zero + numbers[0, o + 2]

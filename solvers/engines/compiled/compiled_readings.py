@@ -136,7 +136,8 @@ class KernelReading:
         if u is not None:
             place = None if self._is_closed else self._anywhere  # where own inputs push does not matter
             u, driven = self._acted_on.read_inputs(u, place, closing=self._is_closed)
-        state, result, bound = (q, v, a), np.empty(self._size), self._bounds[self._is_closed and tau is not None]
+        result, bound = np.empty(self._size), self._bounds[self._is_closed and tau is not None]
+        state: tuple[Any, ...] = q, v, a
         if self._is_closed:
             state = *state, np.zeros(v.shape) if tau is None else driven_by(tau, driven)
         if wrenches is None and u is None:

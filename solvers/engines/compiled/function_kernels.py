@@ -17,6 +17,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.applied import is_acted_on, moves_fluid
 from titop.blocks.contract.block import overrides_method
 from titop.solvers.arguments.reading import coordinate_mask
+from titop.solvers.constraints.interaction_loads import contacts_of
 from titop.solvers.engines.compiled.acted_on import ActedOn, Bound, Variants
 from titop.solvers.engines.compiled.bound_kernels import (
     CONSTANT,
@@ -233,7 +234,7 @@ class CompiledCalls:
         return Variants(self._touches)
 
     def _touches(self, name: str) -> Bound | None:
-        system, stage = self._system, touches_stage(self._mechanism.loop_of(name).closure)
+        system, stage = self._system, touches_stage(contacts_of(self._mechanism)[name].closure)
         if stage is None or not stage.is_for_lanes or not system.has_lanes(observation_entries.touches):
             return None
         before = interaction_rows(system)[name], stage.in_lanes.address

@@ -60,7 +60,7 @@ class Stages:
         self._first_calls: dict[Stage, FirstCall] = {}
         self._kept: list[Any] = []
         self._stages: list[tuple[int, Block, int, Stage | Callback]] = []
-        self._generals, self._interactions = generals, interactions
+        self._generals, self._interactions, self._ints = generals, interactions, ints
         for row, general in enumerate(generals):
             block = general.block
             in_python = PythonLaw(block)
@@ -89,12 +89,7 @@ class Stages:
                 stages |= {layout.RATES_SLOPES: derived.rates_slopes or python.rates_slopes}
             self._put(row, block, stages)
             self._put_table(self.addresses, row, acting.block)
-            if block.is_gravity and kind.slopes is None:  # which asks the block's own stages
-                k, general = next(each for each in enumerate(generals) if each[1].block.name == block.own_blocks[0].name)
-                first, of_block = self.addresses.ctypes.data, ints[general.element]
-                places = int(of_block[layout.PORT_COUNT]), int(of_block[layout.LAW]), int(of_block[layout.ROOM])
-                told = first + k * layout.STAGE_COLUMNS * self.addresses.itemsize, *places, int(ints[0, layout.LAW_SIZE])
-                self.addresses[row, layout.PROGRAMS : layout.PROGRAMS + len(told)] = told
+            self._put_block(self.addresses, row, block)
 
     def _put_table(self, addresses: Array, row: int, interaction: Interaction, in_lanes: bool = False) -> None:
         """Write the address of a table of the programs of what acts on deformable bodies, in place of the first program."""
@@ -107,6 +102,16 @@ class Stages:
                 self._kept.append(first)
             addresses[row, layout.PROGRAMS] = table.ctypes.data
             self._kept.append(table)
+
+    def _put_block(self, addresses: Array, row: int, interaction: Interaction) -> None:
+        """Write, for gravity that asks a block's own stages, where their row stands, and numbers of the block."""
+        kind = compiled_interaction(interaction)
+        if kind is not None and kind.slopes is None and interaction.is_gravity:
+            name, ints = interaction.own_blocks[0].name, self._ints
+            k, general = next(each for each in enumerate(self._generals) if each[1].block.name == name)
+            places = (int(ints[general.element, column]) for column in (layout.PORT_COUNT, layout.LAW, layout.ROOM))
+            told = addresses.ctypes.data + k * addresses.strides[0], *places, int(ints[0, layout.LAW_SIZE])
+            addresses[row, layout.PROGRAMS : layout.PROGRAMS + len(told)] = told
 
     def _put(self, row: int, block: Block, stages: Mapping[Any, Stage | Callback]) -> None:
         """Write what is called for the stages of a block or interaction, by column."""
@@ -140,6 +145,7 @@ class Stages:
                 self._write(addresses, row, block, column, one_by_one)
         for row, acting in enumerate(self._interactions, start=count):
             self._put_table(addresses, row, acting.block, in_lanes=True)
+            self._put_block(addresses, row, acting.block)
         return addresses
 
 

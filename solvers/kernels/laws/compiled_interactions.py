@@ -5,7 +5,6 @@ Derivatives are complex steps through that function, exact to rounding, unless t
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,7 +44,6 @@ def interaction_stages(
     write_rates_slopes: Any = None,
     write_touches: Any = None,
     is_whole: bool = False,
-    one_by_one: Collection[int] = (),
 ) -> InteractionStages:
     """Return the stages of a kind of interaction.
 
@@ -73,8 +71,6 @@ def interaction_stages(
     is_whole : bool
         Whether all these take the number of states and the address of the row of stages as well, behind `inputs`, and return a
         status.
-    one_by_one : collection of int
-        The stages (see `layout`) that are not written for lanes.
     """
 
     def whole(function: Any) -> Any:
@@ -85,7 +81,7 @@ def interaction_stages(
         if not function:
             return None
         made = Stage(f"{name}_{of}", _reading(function, RESULT_SIZES[stage]), INTERACTION_CALL)
-        return made.for_lanes() if stage in _IN_LANES and stage not in one_by_one else made
+        return made.for_lanes() if stage in _IN_LANES else made
 
     acts = whole(write)
     slopes = whole(write_slopes) or StageHelper(_slopes_of(acts))

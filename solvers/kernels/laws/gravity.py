@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.choices import select
 from titop.blocks.laws.central_field import (
     ORDER,
     energy_of,
@@ -76,9 +77,9 @@ BLOCK_STAGES, BLOCK_PORTS, BLOCK_LAW, BLOCK_ROOM, BLOCK_SIZE = range(layout.PROG
 FIELD = 9
 
 
-def _terms(n, stages, numbers, motion, twist, law):
-    """Let the block write M and h at rest under a twist; return a status."""
-    table, still = ints_at(stages, 1, layout.STAGE_COLUMNS), np.zeros(n)
+def _terms(n, stages, numbers, motion, twist, still, law):
+    """Let the block write M and h at rest, `still` (n) being zeros, under a twist; return a status."""
+    table = ints_at(stages, 1, layout.STAGE_COLUMNS)
     own = ints_at(table[0, BLOCK_STAGES], 1, layout.STAGE_COLUMNS)
     at, nothing, count = address_of(law, table[0, BLOCK_LAW]), np.int64(0), np.int64(numbers.shape[1] - FIELD)
     arguments = (
@@ -99,7 +100,7 @@ def _moments_of(n, o, numbers, law, told):
     for k in range(FIELD):
         told[0, k] = numbers[0, k]
     m = (law[0, o] + law[0, o + size + 1] + law[0, o + 2 * size + 2]) / 3.0
-    part = 0.5 / (m if m != 0.0 else 1.0)
+    part = 0.5 / select(m == 0.0, 1.0, m)
     x = part * (law[0, o + 5 * size + 1] - law[0, o + 4 * size + 2])
     y = part * (law[0, o + 3 * size + 2] - law[0, o + 5 * size])
     z = part * (law[0, o + 4 * size] - law[0, o + 3 * size + 1])
@@ -119,11 +120,11 @@ def _moments_of(n, o, numbers, law, told):
 
 def terms_loads(ports, coordinates, inputs, states, stages, numbers, motion, loads):
     """Write what pulls at the block; the world, the first port, feels nothing."""
-    n, table = coordinates, ints_at(stages, 1, layout.STAGE_COLUMNS)
-    law, twist, told = np.empty((1, table[0, BLOCK_SIZE])), np.zeros(6), np.empty((1, ORDER + 1))
-    o, size = table[0, BLOCK_LAW], 6 + n
+    n, table, dtype = coordinates, ints_at(stages, 1, layout.STAGE_COLUMNS), motion.dtype
+    law, told = np.empty((1, table[0, BLOCK_SIZE]), dtype), np.empty((1, ORDER + 1), dtype)
+    o, size, twist, still = table[0, BLOCK_LAW], 6 + n, np.zeros(6, dtype), np.zeros(n, dtype)
     twist[3] = 1.0
-    status = _asked(n, stages, numbers, motion, twist, law)
+    status = _asked(n, stages, numbers, motion, twist, still, law)
     if status != layout.OK:
         return status
     _moments_of(n, o, numbers, law, told)
@@ -134,7 +135,7 @@ def terms_loads(ports, coordinates, inputs, states, stages, numbers, motion, loa
     field, place = seen(told, 0, motion, BODY, c)
     gradient, change = field_gradient(field, place, S)
     g, turned, m = field_acceleration(field, place), symmetric_times(gradient, c), told[0, FIELD]
-    part = 1.0 / (m if m != 0.0 else 1.0)
+    part = 1.0 / select(m == 0.0, 1.0, m)
     for j in range(n):
         total = 0.0
         for i in range(3):
@@ -146,7 +147,7 @@ def terms_loads(ports, coordinates, inputs, states, stages, numbers, motion, loa
         if k > 0:
             for i in range(3):
                 twist[3 + i] = 1.0 if (i == k if k < 3 else i != 5 - k) else 0.0
-            status = min(status, _asked(n, stages, numbers, motion, twist, law))
+            status = min(status, _asked(n, stages, numbers, motion, twist, still, law))
         for j in range(n):
             loads[0, 12 + j] += shares[k] * law[0, o + bias_at(n) + 6 + j]
     return status
@@ -154,15 +155,12 @@ def terms_loads(ports, coordinates, inputs, states, stages, numbers, motion, loa
 
 def terms_energy(ports, coordinates, inputs, states, stages, numbers, motion, energy):
     """Write the potential energy."""
-    table = ints_at(stages, 1, layout.STAGE_COLUMNS)
-    law, told = np.empty((1, table[0, BLOCK_SIZE])), np.empty((1, ORDER + 1))
-    status = _asked(coordinates, stages, numbers, motion, np.zeros(6), law)
+    table, dtype, still = ints_at(stages, 1, layout.STAGE_COLUMNS), motion.dtype, np.zeros(coordinates, motion.dtype)
+    law, told = np.empty((1, table[0, BLOCK_SIZE]), dtype), np.empty((1, ORDER + 1), dtype)
+    status = _asked(coordinates, stages, numbers, motion, np.zeros(6, dtype), still, law)
     _moments_of(coordinates, table[0, BLOCK_LAW], numbers, law, told)
     energy[0, 0] = energy_of(told, 0, motion, BODY, OWN)
     return status
 
 
-_ALL = layout.ACT, layout.ACT_SLOPES, layout.STORED  # the row of stages for lanes does not say where the block's stages stand
-BY_TERMS = interaction_stages("gravity_by_terms", terms_loads, terms_energy, is_whole=True, one_by_one=_ALL)._replace(
-    slopes=None
-)
+BY_TERMS = interaction_stages("gravity_by_terms", terms_loads, terms_energy, is_whole=True)._replace(slopes=None)
