@@ -412,6 +412,11 @@ def every_function(m: tt.Model) -> Calls:
             if run is not None:
                 calls["every function", name, "titop"] = run, rows
                 break
+    given, wrenches = stacks(m), {m.port_names[-1]: np.random.default_rng(1).normal(size=(ROWS, 6))}
+    for name in FIRST:
+        run = call(m, name, given)
+        if run is not None and name != "mass_matrix":
+            calls["wrenches of each state", name, "titop"] = partial(run, wrenches=wrenches), ROWS
     return calls
 
 
