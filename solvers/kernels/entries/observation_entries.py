@@ -204,8 +204,9 @@ def coriolis_matrix(ints, floats, numbers, stages, paths, q, v, matrix):
     n, count = ints[0, layout.NV], ints[0, layout.ELEMENTS]
     if not sizes_fit(ints, q, v, v, v) or matrix.shape[0] != n or matrix.shape[1] != n:
         return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
     work = np.empty((count, layout.INVERSE_COLUMNS), q.dtype)
-    status = outward_twists(ints, floats, None, None, None, q, v, work)
+    status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
     if status != layout.OK:
         return status
     write_coriolis(
