@@ -13,7 +13,7 @@ import titop as tt
 from tests.refusals import ENGINES
 from tests.solvers.model.identities import FEW, SEEDS, Case, assert_equal, control_case
 from tests.systems import Array, random_state
-from titop.solvers.arguments.rowwise import are_stacked, read_stack
+from titop.solvers.arguments.rowwise import read_stack
 
 
 def assert_batch_equals_rows(c: Case, stack: tuple[Array, Array, Array], rows: tuple[Array, Array, Array]) -> None:
@@ -69,21 +69,6 @@ def model_states() -> dict[str, Array]:
     """Return stacked states."""
     rng = np.random.default_rng(0)
     return {"q": rng.normal(size=(ROWS, 1)), "v": rng.normal(size=(ROWS, 1))}
-
-
-@pytest.mark.parametrize(
-    ("q", "wrenches", "u", "expected"),
-    [
-        (np.zeros((ROWS, 1)), {"cart.T": np.zeros((ROWS, 6))}, None, True),
-        (np.zeros((ROWS, 1)), {"cart.T": np.zeros(6)}, None, False),
-        (np.zeros((ROWS, 1)), None, np.zeros((ROWS, 1)), True),
-        (np.zeros((ROWS, 1)), None, [[0.0]] * ROWS, True),
-        (np.zeros((ROWS, 1)), None, {"drive": 1.0}, False),
-        (np.zeros(1), {"cart.T": np.zeros((ROWS, 6))}, None, False),
-    ],
-)
-def test_arrays_of_two_axes_are_loads_by_row(q: Any, wrenches: Any, u: Any, expected: bool) -> None:
-    assert are_stacked(q, wrenches, u) == expected
 
 
 class Table:
