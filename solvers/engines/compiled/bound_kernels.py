@@ -16,6 +16,7 @@ from titop.solvers.engines.compiled.law_tables import compiled_law, compiled_sur
 from titop.solvers.engines.compiled.packed import PackedSystem, interaction_rows
 from titop.solvers.engines.compiled.tables import GeneralBlock, constraint_tables
 from titop.solvers.kernels.entries import closure_entries, derivative_entries, effort_entries, hybrid_entries
+from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout
 from titop.solvers.model.mechanism import Mechanism
 
@@ -25,10 +26,12 @@ def constrained_forward(system: PackedSystem) -> Bound:
     return Bound.of(system, closure_entries.constrained_forward, system.constraint_tables[1], system.loops)
 
 
-def constrained_derivatives(system: PackedSystem, tables: tuple[Array, ...]) -> Bound:
-    """Return the derivatives of forward dynamics, on `tables` with space for closures."""
+def constrained_derivatives(
+    system: PackedSystem, tables: tuple[Array, ...], entry: Pair = derivative_entries.constrained_derivatives
+) -> Bound:
+    """Return the derivatives of forward dynamics, or another `entry` like it, on `tables` with space for closures."""
     before = system.constraint_tables[1], system.tables.paths, system.loops
-    return Bound.of(system, derivative_entries.constrained_derivatives, *before, tables=tables)
+    return Bound.of(system, entry, *before, tables=tables)
 
 
 def least_efforts(system: PackedSystem, actuated: Array, with_mass: bool = False) -> Bound:

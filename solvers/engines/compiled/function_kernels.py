@@ -265,9 +265,14 @@ class CompiledCalls:
 
 
 #: Methods that bind kernels with constraints, and for chosen coordinates.
-_BINDING: dict[str, Callable[[CompiledCalls, Any], Bound]] = {
+_BINDING: dict[str, Callable[[CompiledCalls, Any], Bound | None]] = {
     "forward": lambda calls, names: constrained_forward(calls._system),
     "forward_derivatives": lambda calls, names: constrained_derivatives(calls._system, calls._system.closing()),
+    "linear_matrices": lambda calls, names: (
+        None
+        if moving_otherwise(calls._system)
+        else constrained_derivatives(calls._system, calls._system.closing(), derivative_entries.constrained_linear_matrices)
+    ),
     "inverse": lambda calls, names: least_efforts(calls._system, calls.masks[names]),
     "inverse_derivatives": lambda calls, names: shared_derivatives(calls._system, calls.masks[names]),
     "mass_inverse": lambda calls, names: least_efforts(calls._system, calls.masks[names], with_mass=True),

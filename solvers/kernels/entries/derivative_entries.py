@@ -36,7 +36,7 @@ from titop.solvers.kernels.equations.linearise import (
     linearised_rooms,
     sum_rows,
 )
-from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of_slopes, world_rows
+from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of_rows, status_of_slopes, world_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import put_entry_at
 from titop.solvers.kernels.tree.factor import factor, solve_rows
@@ -104,18 +104,17 @@ def inverse_derivatives(ints, floats, numbers, stages, paths, q, v, a, result):
 
 
 @helper
-def _forward_slopes(ints, floats, numbers, stages, tree, paths, q, v, tau, law, rooms, a, result):
-    """Accelerations into `a`, derivatives of forward dynamics into `result`; return a status.
+def _forward_slopes(ints, floats, numbers, stages, paths, q, v, tau, law, rooms, a):
+    """Accelerations into `a`, derivatives of inverse dynamics there into the last of `rooms`; return a status.
 
     `rooms` are those of `linearised_forward` but for efforts, and room (3, nv, nv).
     """
     spare, slopes, work, multi, world, sums, columns, changes = rooms
     of_blocks = spare, slopes, work, multi, world, sums, columns, changes[0, 0]
     status = linearised_forward(ints, floats, numbers, stages, law, q, v, tau, of_blocks, a)
-    if status != layout.OK:
-        return status
-    linearise(ints, floats, spare, slopes, paths, q, v, work, world, sums, columns, changes)
-    return _to_forward(ints, tree, changes, result)
+    if status == layout.OK:
+        linearise(ints, floats, spare, slopes, paths, q, v, work, world, sums, columns, changes)
+    return status
 
 
 @shared
@@ -132,10 +131,23 @@ def forward_derivatives(ints, floats, numbers, stages, tree, paths, q, v, tau, r
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
     rooms = _forward_rooms(ints, paths, law, q)
-    status = _forward_slopes(
-        ints, floats, numbers, stages, tree, paths, q, v, tau, law, rooms, np.empty(ints[0, layout.NV], q.dtype), result
-    )
+    a = np.empty(ints[0, layout.NV], q.dtype)
+    status = _forward_slopes(ints, floats, numbers, stages, paths, q, v, tau, law, rooms, a)
+    if status == layout.OK:
+        status = _to_forward(ints, tree, rooms[-1], result)
     return status if status != layout.OK else status_of_slopes(result)
+
+
+@helper
+def _write_matrices(ints, v, slopes, sign, A, B):
+    """Write ``A`` and ``B`` for accelerations with slopes, times a sign, by q and v, and as efforts are."""
+    n = ints[0, layout.NV]
+    for i in range(n):
+        for j in range(n):
+            A[i, j], A[i, n + j], B[i, j], B[n + i, j] = 0.0, 0.0, 0.0, 0.0
+            A[n + i, j], A[n + i, n + j] = sign * slopes[0, i, j], sign * slopes[1, i, j]
+        A[i, n + i] = B[n + i, i] = 1.0
+    subtract_brackets(ints, v, A)
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, STATE, STATE, STATE, RESULT, RESULT_ROWS, RESULT_ROWS)
@@ -145,17 +157,17 @@ def linear_matrices(ints, floats, numbers, stages, tree, paths, q, v, tau, a, A,
     if not sizes_fit(ints, q, v, tau, a) or A.size != 4 * n * n or B.size != 2 * n * n:
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    rooms, slopes = _forward_rooms(ints, paths, law, q), np.empty((3, n, n), q.dtype)
-    status = _forward_slopes(ints, floats, numbers, stages, tree, paths, q, v, tau, law, rooms, a, slopes)
+    rooms = _forward_rooms(ints, paths, law, q)
+    status = _forward_slopes(ints, floats, numbers, stages, paths, q, v, tau, law, rooms, a)
     if status != layout.OK:
         return status
-    for i in range(n):
-        for j in range(n):
-            A[i, j], A[i, n + j], B[i, j] = 0.0, 0.0, 0.0
-            A[n + i, j], A[n + i, n + j], B[n + i, j] = slopes[0, i, j], slopes[1, i, j], slopes[2, i, j]
-        A[i, n + i] = 1.0
-    subtract_brackets(ints, v, A)
-    return status_of_slopes(slopes)
+    _write_matrices(ints, v, rooms[-1], -1.0, A, B)
+    failed = factor(tree, rooms[-1][2])
+    if failed >= 0:
+        return element_of(ints, failed)
+    solve_rows(tree, rooms[-1][2], A[n:])
+    solve_rows(tree, rooms[-1][2], B[n:])
+    return min(status_of_rows(A[n:]), status_of_rows(B[n:]))
 
 
 @entry(INTS, FLOATS, FLOATS, INTS, INTS, VECTOR, VECTOR, VECTOR, FLOATS, FLOATS, FLOATS)
@@ -192,13 +204,10 @@ def inverse_slopes_with_closures(paths, loops, ints, floats, numbers, stages, q,
     return status if status != layout.OK else min(status_of_slopes(changes), status_of_slopes(rows))
 
 
-@pair(INTS, INTS, INTS, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, RESULT_CUBE)
-def constrained_derivatives(tree, paths, loops, ints, floats, numbers, stages, q, v, tau, result):
-    """Derivatives (3, nv, nv) of `constrained_forward` by q, v and tau."""
-    n = ints[0, layout.NV]
-    if not sizes_fit(ints, q, v, tau, tau) or not _result_fits(ints, result):
-        return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+@shared
+def _constrained_slopes(tree, paths, loops, ints, floats, numbers, stages, law, q, v, tau, a, result):
+    """Accelerations into `a`, derivatives (3, nv, nv) of constrained forward dynamics into `result`; return a status."""
+    n, spare = ints[0, layout.NV], law
     forward, rooms, (loaded, status) = (
         constrained_rooms(loops, n, q),
         slopes_rooms(ints, paths, loops, law, q),
@@ -207,9 +216,10 @@ def constrained_derivatives(tree, paths, loops, ints, floats, numbers, stages, q
     if status != layout.OK:
         return status
     passes = rooms[0], rooms[1], forward
-    k, a, changes = loops[0, layout.ROWS], np.empty(n, q.dtype), np.empty((3, n, n), q.dtype)
+    k, changes = loops[0, layout.ROWS], np.empty((3, n, n), q.dtype)
     rows, multipliers = np.empty((4, k, n), q.dtype), np.zeros(k, q.dtype)
-    spare = np.empty(law.shape, q.dtype) if LAWS else None
+    if law is not None:
+        spare = np.empty(law.shape, q.dtype)
     status = constrained(tree, loops, None, ints, loaded, numbers, stages, law, spare, q, v, tau, passes, None, None, a)
     if status != layout.OK:
         return status
@@ -225,7 +235,34 @@ def constrained_derivatives(tree, paths, loops, ints, floats, numbers, stages, q
     if status != layout.OK:
         return status
     accelerations_slopes(loops, loaded, None, tree, forward, changes, rows, result)
-    return status_of_slopes(result)
+    return layout.OK
+
+
+@pair(INTS, INTS, INTS, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, RESULT_CUBE)
+def constrained_derivatives(tree, paths, loops, ints, floats, numbers, stages, q, v, tau, result):
+    """Derivatives (3, nv, nv) of `constrained_forward` by q, v and tau."""
+    if not sizes_fit(ints, q, v, tau, tau) or not _result_fits(ints, result):
+        return layout.WRONG_SIZE
+    law, a = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, np.empty(ints[0, layout.NV], q.dtype)
+    status = _constrained_slopes(tree, paths, loops, ints, floats, numbers, stages, law, q, v, tau, a, result)
+    return status if status != layout.OK else status_of_slopes(result)
+
+
+@pair(INTS, INTS, INTS, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, RESULT, RESULT_ROWS, RESULT_ROWS)
+def constrained_linear_matrices(tree, paths, loops, ints, floats, numbers, stages, q, v, tau, a, A, B):
+    """The same with closures and gears as `linear_matrices`."""
+    n = ints[0, layout.NV]
+    if not sizes_fit(ints, q, v, tau, a) or A.size != 4 * n * n or B.size != 2 * n * n:
+        return layout.WRONG_SIZE
+    law, slopes = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, np.empty((3, n, n), q.dtype)
+    status = _constrained_slopes(tree, paths, loops, ints, floats, numbers, stages, law, q, v, tau, a, slopes)
+    if status != layout.OK:
+        return status
+    _write_matrices(ints, v, slopes, 1.0, A, B)
+    for i in range(n):
+        for j in range(n):
+            B[n + i, j] = slopes[2, i, j]
+    return status_of_slopes(slopes)
 
 
 @pair(INTS, INTS, MASK, VECTOR, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, RESULT_CUBE)

@@ -108,6 +108,7 @@ LINKAGES = [
     Row(closure_entries.nearest_motion, "q v x", {"second": False, "sizes": 1.0, "held": np.bool_(False), "x": "v"}),
     Row(hybrid_entries.constrained_hybrid, "q v tau a", {"imposed": "first", **RESULTS}),
     Row(derivative_entries.constrained_derivatives, "q v tau result", {"result": SLOPES}),
+    Row(derivative_entries.constrained_linear_matrices, "q v tau a A B", {"A": ("2n", "2n"), "B": ("2n", "n")}),
     Row(derivative_entries.shared_derivatives, "q v a driven result", {**EFFORTS, "result": SLOPES}),
     Row(
         derivative_entries.inverse_slopes_with_closures,
