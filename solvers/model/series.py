@@ -98,6 +98,11 @@ def inverse_dynamics_series(
     if ready := as_arrays(q, v_series):
         q, v_series = ready
         return inverse_dynamics_series(model, q, v_series, order, wrenches, out, u, actuated, twists)
+    if actuated is None and _is_plain(wrenches, u, twists, v_series):
+        motion = v_series if order is None else v_series[:, : order + 2]
+        results = _of_stack(model, "inverse_dynamics_series", None, (q, motion), -1)
+        if results is not None:
+            return store(results[0], out)
     one = partial(inverse_dynamics_series, model, order=order, actuated=actuated, twists=twists)
     at_all = _at_stack(model, one, {"q": q, "v_series": v_series}, {"wrenches": wrenches, "u": u})
     if at_all is not None:
@@ -152,6 +157,10 @@ def forward_dynamics_series(
     if ready := as_arrays(q, v, tau_series):
         q, v, tau_series = ready
         return forward_dynamics_series(model, q, v, tau_series, wrenches, out, u, twists)
+    if _is_plain(wrenches, u, twists, tau_series):
+        results = _of_stack(model, "forward_dynamics_series", None, (q, v, tau_series))
+        if results is not None:
+            return store(results[0], out)
     one, states = partial(forward_dynamics_series, model, twists=twists), {"q": q, "v": v, "tau_series": tau_series}
     at_all = _at_stack(model, one, states, {"wrenches": wrenches, "u": u})
     if at_all is not None:
@@ -203,14 +212,19 @@ def hybrid_dynamics_series(
     if _is_plain(wrenches, u, twists, tau_series, a_series):
         accelerations, efforts = np.empty(tau_series.shape), np.empty(tau_series.shape)
         try:
-            kernel = model._calls.hybrid_dynamics_series[names_key(prescribed)]
-            if len(a_series) == len(tau_series) and kernel(q, v, tau_series, a_series, accelerations, efforts) == DONE:
+            kernel = model._calls.kernels["hybrid_dynamics_series", names_key(prescribed)]
+            given = q, v, tau_series, a_series, accelerations, efforts
+            if len(a_series) == len(tau_series) and kernel is not None and kernel.call(*given) == DONE:
                 return accelerations, efforts
         except TypeError:
             pass
     if ready := as_arrays(q, v, tau_series, a_series):
         q, v, tau_series, a_series = ready
         return hybrid_dynamics_series(model, q, v, tau_series, a_series, prescribed, wrenches, u, twists)
+    if _is_plain(wrenches, u, twists, tau_series, a_series):
+        results = _of_stack(model, "hybrid_dynamics_series", prescribed, (q, v, tau_series, a_series), count=2)
+        if results is not None:
+            return results[0], results[1]
     one = partial(hybrid_dynamics_series, model, prescribed=prescribed, twists=twists)
     states = {"q": q, "v": v, "tau_series": tau_series, "a_series": a_series}
     at_all: Any = _at_stack(model, one, states, {"wrenches": wrenches, "u": u})
@@ -225,6 +239,24 @@ def _is_plain(wrenches: Any, u: Any, twists: Any, *stacks: Any) -> bool:
     """Tell whether kernels can be used: there are no external loads, twists are body twists, and all stacks are arrays."""
     is_unloaded = wrenches is None and u is None and isinstance(twists, str) and twists == "body"
     return is_unloaded and all(type(stack) is np.ndarray for stack in stacks)
+
+
+def _of_stack(
+    model: Resolved, name: str, names: Any, given: tuple[Any, ...], more: int = 0, count: int = 1
+) -> list[Array] | None:
+    """Return a kernel's results at stacked states, with `more` rows than what is given last; None where it cannot be used."""
+    calls, like = model._calls, given[-1]
+    if axes_of(given[0]) != 2 or like.ndim != 3 or calls.kernels is None or like.shape[1] + more < 1:
+        return None
+    try:
+        kernel = calls.kernels[name, names_key(names)]
+        results = [np.empty((len(like), like.shape[1] + more, model.nv)) for _ in range(count)]
+        ready = (np.ascontiguousarray(part) for part in given)
+        if kernel is not None and kernel.at_stack(*ready, *results, threads=calls.threads) == DONE:
+            return results
+    except TypeError:  # what has to be checked in detail
+        pass
+    return None
 
 
 def _at_stack(model: Resolved, function: Callable[..., Any], states: Mapping[str, Any], loads: Mapping[str, Any]) -> Any:

@@ -145,7 +145,7 @@ class CompiledSeries:
         q, v_series = real_only(q, "q"), np.ascontiguousarray(real_only(v_series, "v_series"), float)
         efforts = np.empty((len(v_series) - 1, self._mechanism.nv))
         changes, tables = self._acting(pushes, len(efforts))
-        self._system.raise_for(series_entries.inverse_dynamics_series(changes, *tables, q, v_series, efforts))
+        self._system.raise_for(series_entries.inverse_dynamics_series.rigid(changes, *tables, q, v_series, efforts))
         return efforts
 
     def tree_hybrid(
@@ -157,7 +157,7 @@ class CompiledSeries:
         stacks = [np.ascontiguousarray(real_only(x, name), float) for x, name in ((tau_series, "tau"), (a_series, "a"))]
         accelerations, efforts = np.empty(stacks[0].shape), np.empty(stacks[0].shape)
         changes, tables = self._acting(pushes, len(efforts))
-        kernel = series_entries.hybrid_dynamics_series
+        kernel = series_entries.hybrid_dynamics_series.rigid
         self._system.raise_for(kernel(changes, mask, *tables, *state, *stacks, accelerations, efforts))
         return accelerations, efforts
 

@@ -105,9 +105,6 @@ _MOVING = {
     for name in ("integrate", "integrate_derivatives", "difference", "difference_derivatives")
 }
 
-#: Kernels of time derivatives.
-_SERIES = {name: getattr(series_entries, name) for name in ("inverse_dynamics_series", "forward_dynamics_series")}
-
 #: Functions that run kernels under loads, and the number of threads for stacked states.
 _UNDER_LOADS = ("run", "run_stacked", "read_inputs", "driven", "threads")
 
@@ -123,8 +120,6 @@ class CompiledCalls:
         value: Any
         if name in _MOVING:
             value = self._moving(_MOVING[name])
-        elif name in _SERIES:
-            value = self._series(_SERIES[name])
         elif name in _UNDER_LOADS:
             value = getattr(self._acted_on, name)
         elif name in ROWS or name in _BINDING:
@@ -193,20 +188,11 @@ class CompiledCalls:
             return None
         return nearest_motion(self._system, second=False), nearest_motion(self._system, second=True)
 
-    # -- time derivatives ------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def hybrid_dynamics_series(self) -> Any:
-        """Hybrid dynamics with time derivatives by names of the prescribed coordinates."""
-        return self._series(series_entries.hybrid_dynamics_series) and Variants(
-            lambda names: self._series(series_entries.hybrid_dynamics_series, self.masks[names or ()])
-        )
-
-    def _series(self, kernel: Any, *mask: Array) -> Any:
+    def _series(self, kernel: Pair, *mask: Array) -> Bound | None:
         """Return a kernel of a tree's time derivatives, for constant wrenches; None where it cannot be used."""
         if self._mechanism.is_constrained or not has_series(self._system):
             return None
-        return partial(kernel.compiled, CONSTANT, *mask, *self._system.arrays)
+        return Bound.of(self._system, kernel, CONSTANT, *mask)
 
     # -- observations and efforts ----------------------------------------------------------------------------------------
 
@@ -276,6 +262,11 @@ _BINDING: dict[str, Callable[[CompiledCalls, Any], Bound | None]] = {
     "inverse": lambda calls, names: least_efforts(calls._system, calls.masks[names]),
     "inverse_derivatives": lambda calls, names: shared_derivatives(calls._system, calls.masks[names]),
     "mass_inverse": lambda calls, names: least_efforts(calls._system, calls.masks[names], with_mass=True),
+    "inverse_dynamics_series": lambda calls, names: calls._series(series_entries.inverse_dynamics_series),
+    "forward_dynamics_series": lambda calls, names: calls._series(series_entries.forward_dynamics_series),
+    "hybrid_dynamics_series": lambda calls, names: calls._series(
+        series_entries.hybrid_dynamics_series, calls.masks[names or ()]
+    ),
     "hybrid": lambda calls, names: calls.hybrid_of(names).dynamics(calls._system.arrays),
     "hybrid_derivatives": lambda calls, names: calls.hybrid_of(names).derivatives(calls._system.closing()),
 }
