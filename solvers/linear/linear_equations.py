@@ -220,10 +220,10 @@ def _matrices_of(points: Sequence[ActedState]) -> tuple[Array, Array, Array]:
     if len(points) == 1:
         one = raw_linear_matrices(first.model, first.q, first.v, first.tau, first.wrenches, acting)
         return one[0][None], one[1][None], one[2][None]
-    states = (np.array([getattr(point, name) for point in points]) for name in ("q", "v", "tau"))
+    q, v, tau = (np.array([getattr(point, name) for point in points]) for name in ("q", "v", "tau"))
     if acting is not None:
         acting = np.array([point.driving for point in points]).view(type(acting))
-    return raw_linear_matrices(first.model, *states, first.wrenches, acting)
+    return raw_linear_matrices(first.model, q, v, tau, first.wrenches, acting)
 
 
 def _hybrid_motion(point: ActedState, system_inputs: SystemInputs, imposed: Array | None) -> LinearMotion:

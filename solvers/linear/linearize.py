@@ -74,7 +74,8 @@ def linear_matrices(
         got, advice = "an operating point", "leave out what acts, or make another tt.OperatingPoint"
         raise ModelError(Finding("loads-twice", "point", got, "a state: loads are given beside it", advice))
     if not isinstance(point, OperatingPoint) and (stacked := read_stacked_states(model, point)):
-        return raw_linear_matrices(model.undisturbed, *stacked, wrenches, acting)[1:]
+        q, v, tau = stacked
+        return raw_linear_matrices(model.undisturbed, q, v, tau, wrenches, acting)[1:]
     if not isinstance(point, OperatingPoint) or point.model is not model:
         point = read_point(model, point)
     elif model.is_constrained:

@@ -313,7 +313,7 @@ def hybrid_dynamics_derivatives(
         except TypeError:
             pass
     (result,) = _HYBRID.ask(model, (q, v, tau, a), wrenches, u, x, None, prescribed)
-    return HybridDerivatives(*np.moveaxis(result, -3, 0).copy())
+    return HybridDerivatives(*np.moveaxis(result, -3, 0))
 
 
 def raw_linear_matrices(

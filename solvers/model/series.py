@@ -98,10 +98,10 @@ def inverse_dynamics_series(
     if ready := as_arrays(q, v_series):
         q, v_series = ready
         return inverse_dynamics_series(model, q, v_series, order, wrenches, out, u, actuated, twists)
-    if actuated is None and _is_plain(wrenches, u, twists, v_series):
-        motion = v_series if order is None else v_series[:, : order + 2]
-        results = _of_stack(model, "inverse_dynamics_series", None, (q, motion), -1)
-        if results is not None:
+    if actuated is None and _is_plain(wrenches, u, twists, v_series) and v_series.ndim == 3:
+        rows = v_series.shape[1] if order is None else _read_order(order) + 2
+        results = _of_stack(model, "inverse_dynamics_series", None, (q, v_series[:, :rows]), -1)
+        if results and rows <= v_series.shape[1]:
             return store(results[0], out)
     one = partial(inverse_dynamics_series, model, order=order, actuated=actuated, twists=twists)
     at_all = _at_stack(model, one, {"q": q, "v_series": v_series}, {"wrenches": wrenches, "u": u})
@@ -157,10 +157,9 @@ def forward_dynamics_series(
     if ready := as_arrays(q, v, tau_series):
         q, v, tau_series = ready
         return forward_dynamics_series(model, q, v, tau_series, wrenches, out, u, twists)
-    if _is_plain(wrenches, u, twists, tau_series):
-        results = _of_stack(model, "forward_dynamics_series", None, (q, v, tau_series))
-        if results is not None:
-            return store(results[0], out)
+    is_plain = _is_plain(wrenches, u, twists, tau_series)
+    if is_plain and (results := _of_stack(model, "forward_dynamics_series", None, (q, v, tau_series))):
+        return store(results[0], out)
     one, states = partial(forward_dynamics_series, model, twists=twists), {"q": q, "v": v, "tau_series": tau_series}
     at_all = _at_stack(model, one, states, {"wrenches": wrenches, "u": u})
     if at_all is not None:
@@ -221,10 +220,9 @@ def hybrid_dynamics_series(
     if ready := as_arrays(q, v, tau_series, a_series):
         q, v, tau_series, a_series = ready
         return hybrid_dynamics_series(model, q, v, tau_series, a_series, prescribed, wrenches, u, twists)
-    if _is_plain(wrenches, u, twists, tau_series, a_series):
-        results = _of_stack(model, "hybrid_dynamics_series", prescribed, (q, v, tau_series, a_series), count=2)
-        if results is not None:
-            return results[0], results[1]
+    is_plain, given = _is_plain(wrenches, u, twists, tau_series, a_series), (q, v, tau_series, a_series)
+    if is_plain and (results := _of_stack(model, "hybrid_dynamics_series", prescribed, given, count=2)):
+        return results[0], results[1]
     one = partial(hybrid_dynamics_series, model, prescribed=prescribed, twists=twists)
     states = {"q": q, "v": v, "tau_series": tau_series, "a_series": a_series}
     at_all: Any = _at_stack(model, one, states, {"wrenches": wrenches, "u": u})
@@ -241,13 +239,11 @@ def _is_plain(wrenches: Any, u: Any, twists: Any, *stacks: Any) -> bool:
     return is_unloaded and all(type(stack) is np.ndarray for stack in stacks)
 
 
-def _of_stack(
-    model: Resolved, name: str, names: Any, given: tuple[Any, ...], more: int = 0, count: int = 1
-) -> list[Array] | None:
-    """Return a kernel's results at stacked states, with `more` rows than what is given last; None where it cannot be used."""
+def _of_stack(model: Resolved, name: str, names: Any, given: tuple[Any, ...], more: int = 0, count: int = 1) -> list[Array]:
+    """Return a kernel's results at stacked states, with `more` rows than what is given last; none where it cannot be used."""
     calls, like = model._calls, given[-1]
     if axes_of(given[0]) != 2 or like.ndim != 3 or calls.kernels is None or like.shape[1] + more < 1:
-        return None
+        return []
     try:
         kernel = calls.kernels[name, names_key(names)]
         results = [np.empty((len(like), like.shape[1] + more, model.nv)) for _ in range(count)]
@@ -256,7 +252,7 @@ def _of_stack(
             return results
     except TypeError:  # what has to be checked in detail
         pass
-    return None
+    return []
 
 
 def _at_stack(model: Resolved, function: Callable[..., Any], states: Mapping[str, Any], loads: Mapping[str, Any]) -> Any:

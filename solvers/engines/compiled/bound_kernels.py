@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -50,6 +51,24 @@ def nearest_motion(system: PackedSystem, second: bool) -> Any:
     """Return the kernel of the nearest velocities, or `second` rates, that keep loops closed."""
     sizes = system.mechanism.scale.coordinates
     return Bound.of(system.bare, closure_entries.nearest_motion, system.loops, second, sizes).call
+
+
+def motion_slopes(system: PackedSystem, ports: Sequence[str]) -> Bound:
+    """Return the derivatives of ports' motions."""
+    shown, places, frames = system.with_all_ports, np.empty((len(ports), 3), dtype=np.int64), np.empty((len(ports), 12))
+    for k, port in enumerate(ports):
+        (element, in_law, frames[k]), (block, name) = system.port_place(port), system.mechanism.ports[port]
+        last, row, entries_of = -1, -1, system.ints[element]
+        if element:
+            last = entries_of[layout.LAST]
+        if in_law >= 0:
+            general = system.general_block(block)
+            index = list(general.ports).index(name)
+            row = entries_of[layout.PORTS] + index
+            if own := general.block.nv:
+                last = entries_of[layout.COLUMN] + (index + 1) * own - 1
+        places[k] = element, last, row
+    return Bound.of(shown, derivative_entries.motion_derivatives, behind=(system.tables.paths, places, frames))
 
 
 class HybridKernels:

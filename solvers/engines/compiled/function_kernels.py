@@ -26,6 +26,7 @@ from titop.solvers.engines.compiled.bound_kernels import (
     constrained_forward,
     has_series,
     least_efforts,
+    motion_slopes,
     nearest_motion,
     shared_derivatives,
 )
@@ -220,6 +221,11 @@ class CompiledCalls:
     def at_ports(self) -> Variants:
         """The kernels for each port by its name."""
         return Variants(lambda port: PortCalls(self._system, port), most=len(self._mechanism.ports))
+
+    @cached_property
+    def motion_slopes(self) -> Variants:
+        """The derivatives of ports' motions, by the names of the ports, and whether without gravity."""
+        return Variants(lambda key: motion_slopes(self._system.inertial if key[1] else self._system.bare, key[0]))
 
     @cached_property
     def readings(self) -> CompiledReadings:

@@ -39,23 +39,13 @@ from titop.solvers.kernels.equations.linearise import (
 from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of_rows, status_of_slopes, world_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import put_entry_at
+from titop.solvers.kernels.spatial.algebra import carry_twist, plus, scaled, six
 from titop.solvers.kernels.tree.factor import factor, solve_rows
 from titop.solvers.kernels.tree.joints import element_of
 from titop.solvers.kernels.tree.kinematics import subtract_brackets
-from titop.solvers.native.kernel import entry, helper, shared
-from titop.solvers.native.signatures import (
-    CUBE,
-    FLOATS,
-    INTEGER,
-    INTS,
-    MASK,
-    NOTHING,
-    RESULT,
-    RESULT_CUBE,
-    RESULT_ROWS,
-    STATE,
-    VECTOR,
-)
+from titop.solvers.kernels.tree.subtree_sums import compose
+from titop.solvers.native.kernel import helper, shared
+from titop.solvers.native.signatures import CUBE, FLOATS, INTS, MASK, RESULT, RESULT_CUBE, RESULT_ROWS, STATE, VECTOR
 
 #: Whether the system has general blocks or interactions: see `pair.Pair`.
 LAWS = True
@@ -170,22 +160,42 @@ def linear_matrices(ints, floats, numbers, stages, tree, paths, q, v, tau, a, A,
     return min(status_of_rows(A[n:]), status_of_rows(B[n:]))
 
 
-@entry(INTS, FLOATS, FLOATS, INTS, INTS, VECTOR, VECTOR, VECTOR, FLOATS, FLOATS, FLOATS)
-def motion_columns(ints, floats, numbers, stages, paths, q, v, a, work, sums, columns):
-    """How coordinates move the blocks, and the blocks' motions into `work`."""
-    law, slopes = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype), np.empty((1, ints[0, layout.SLOPES_SIZE]), q.dtype)
-    world, efforts, known = np.empty((world_rows(ints), 12), q.dtype), np.empty(a.size, q.dtype), layout.UNKNOWN
-    return linearise_blocks(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, columns, efforts, known)
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, FLOATS, STATE, STATE, STATE, RESULT_CUBE)
+def motion_derivatives(ints, floats, numbers, stages, paths, places, frames, q, v, a, result):
+    """Derivatives (6, nv) of ports' motions, four for each port: see `port_slopes`.
 
-
-@entry(INTS, FLOATS, INTEGER, FLOATS, VECTOR, CUBE, result=NOTHING)
-def port_derivatives(paths, columns, last, frame, twist, result):
-    """Derivatives (4, 6, nv) of a port's motion, zero before; see `port_slopes`."""
-    port_slopes(paths, columns, last, frame, (twist[0], twist[1], twist[2], twist[3], twist[4], twist[5]), result)
-
-
-#: Whether the system has general blocks or interactions: see `pair.Pair`.
-LAWS = True
+    `places` (ports, 3): each port's element, the row of the coordinate nearest to it (-1 without), and its own row among
+    `sums`; or -1, and its pose in its element in `frames` (ports, 12).
+    """
+    count, n = places.shape[0], ints[0, layout.NV]
+    if not sizes_fit(ints, q, v, a, a) or result.shape[0] != 4 * count or result.shape[1] != 6 or result.shape[2] != n:
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    slopes = np.empty((1, ints[0, layout.SLOPES_SIZE]), q.dtype) if LAWS else None
+    work, world = (
+        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
+        np.empty((world_rows(ints), 12), q.dtype),
+    )
+    sums = np.empty((sum_rows(ints), layout.SUM_COLUMNS), q.dtype)
+    columns, frame = np.empty((paths.shape[1], layout.COLUMN_COLUMNS), q.dtype), np.empty((1, 12), q.dtype)
+    efforts, known = np.empty(n, q.dtype), layout.UNKNOWN
+    status = linearise_blocks(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, columns, efforts, known)
+    if status != layout.OK:
+        return status
+    result[:] = 0.0
+    for p in range(count):
+        i, last, row = places[p, 0], places[p, 1], places[p, 2]
+        twist, own = carry_twist(sums, i, layout.BASE, six(work, i, layout.TWIST)), ints[i, layout.OWN]
+        if row < 0:
+            compose(sums, i, frames, p, 0, frame, 0)
+        else:
+            for c in range(12):
+                frame[0, c] = sums[row, layout.BASE + c]
+            for j in range(own):
+                rate = v[ints[i, layout.OWN_V] + j]
+                twist = plus(twist, scaled(rate, six(columns, last + 1 - own + j, layout.COLUMN_S)))
+        port_slopes(paths, columns, last, frame, twist, result[4 * p : 4 * p + 4])
+    return status_of_slopes(result)
 
 
 @pair(INTS, INTS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, CUBE, CUBE)

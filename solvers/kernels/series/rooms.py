@@ -52,7 +52,7 @@ FORWARD_WORK = layout.FORWARD_COLUMNS
 
 @shared
 def series_rooms(ints, orders, kept, states, q):
-    """Return rooms at a configuration q for so many orders: joints, motions of `kept` elements, rows of `states`, shifts, groups.
+    """Return rooms for so many orders: joints, motions of `kept` elements, rows of `states`, shifts, groups.
 
     They are parts of one: memory in one piece is not given back to the system between calls.
     """

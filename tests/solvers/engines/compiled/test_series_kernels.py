@@ -109,6 +109,9 @@ def test_a_stack_is_refused_as_its_wrong_row_is() -> None:
         moving.model.inverse_dynamics_series(q, stack)
     with refusal("wrong-shape", "v_series"):
         moving.model.inverse_dynamics_series(q, stack[:, :1])
+    for order, code in ((9, "wrong-shape"), (-1, "bad-order"), (1.5, "bad-order")):
+        with refusal(code, "order" if code == "bad-order" else "v_series"):
+            moving.model.inverse_dynamics_series(q, np.zeros(stack.shape), order)  # type: ignore[arg-type]
     with refusal("wrong-length", "q, v_series"):
         moving.model.inverse_dynamics_series(q[1:], stack)
 

@@ -56,6 +56,11 @@ TREES = [
     Row(derivative_entries.inverse_derivatives, "q v a result", {"result": SLOPES}),
     Row(derivative_entries.forward_derivatives, "q v tau result", {"result": SLOPES}),
     Row(derivative_entries.linear_matrices, "q v tau a A B", {"A": ("2n", "2n"), "B": ("2n", "n")}),
+    Row(
+        derivative_entries.motion_derivatives,
+        "q v a result",
+        {"places": np.array([[1, -1, -1]]), "frames": (1, 12), "result": (4, 6, "n")},
+    ),
     Row(effort_entries.passive_efforts, "q v efforts", {"bare": "ints", "asked": NO_ROWS, "efforts": ("n",)}),
     Row(
         effort_entries.actuation_rows,
