@@ -16,7 +16,7 @@ from titop.solvers.engines.compiled.acted_on import Bound
 from titop.solvers.engines.compiled.law_tables import compiled_law, compiled_surroundings
 from titop.solvers.engines.compiled.packed import PackedSystem, interaction_rows
 from titop.solvers.engines.compiled.tables import GeneralBlock, constraint_tables
-from titop.solvers.kernels.entries import closure_entries, derivative_entries, effort_entries, hybrid_entries
+from titop.solvers.kernels.entries import closure_entries, derivative_entries, effort_entries, hybrid_entries, series_entries
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout
 from titop.solvers.model.mechanism import Mechanism
@@ -58,9 +58,8 @@ def motion_slopes(system: PackedSystem, ports: Sequence[str]) -> Bound:
     shown, places, frames = system.with_all_ports, np.empty((len(ports), 3), dtype=np.int64), np.empty((len(ports), 12))
     for k, port in enumerate(ports):
         (element, in_law, frames[k]), (block, name) = system.port_place(port), system.mechanism.ports[port]
-        last, row, entries_of = -1, -1, system.ints[element]
-        if element:
-            last = entries_of[layout.LAST]
+        entries_of, row = system.ints[element], -1
+        last = entries_of[layout.LAST] if element else -1
         if in_law >= 0:
             general = system.general_block(block)
             index = list(general.ports).index(name)
@@ -194,3 +193,11 @@ def has_series(system: PackedSystem) -> bool:
         row += int(system.ints[row, layout.SIZE])
     springs = system.floats[first:row]
     return not (springs[:, layout.FRICTION : layout.FRICTION + 2].any() or springs[:, layout.STOP + 2].any())
+
+
+def port_series(system: PackedSystem, port: str) -> Bound | None:
+    """Return the kernel of a port's motion with time derivatives; None for general blocks, and for worlds that turn."""
+    element, _, frame = system.port_place(system.mechanism.read_port(port))
+    if system.has_laws or system.turns:
+        return None
+    return Bound.of(system, series_entries.motion_series, behind=(element, frame))

@@ -50,7 +50,7 @@ def _groups() -> list[list[Unit]]:
             features += [unit, unit.in_lanes] if unit.has_forms else [unit]
     laws += [stage.in_lanes for stage in laws if stage.is_for_lanes] + [*OF_BLOCKS.values()]
     acting += [stage.in_lanes for stage in acting if stage.is_for_lanes] + [*OF_INTERACTIONS.values()]
-    rigid = [pair.rigid for _, pair in pairs if pair.rigid is not pair.mixed]
+    rigid: list[Unit] = [pair.rigid for _, pair in pairs if pair.rigid is not pair.mixed]
     return [[*passes], rigid, [*laws], [*acting], [*features], [*derivatives]]
 
 

@@ -28,6 +28,7 @@ from titop.solvers.engines.compiled.bound_kernels import (
     least_efforts,
     motion_slopes,
     nearest_motion,
+    port_series,
     shared_derivatives,
 )
 from titop.solvers.engines.compiled.compiled_readings import CompiledReadings
@@ -273,6 +274,7 @@ _BINDING: dict[str, Callable[[CompiledCalls, Any], Bound | None]] = {
     "hybrid_dynamics_series": lambda calls, names: calls._series(
         series_entries.hybrid_dynamics_series, calls.masks[names or ()]
     ),
+    "motion_series": lambda calls, names: port_series(calls._system, names[0]),
     "hybrid": lambda calls, names: calls.hybrid_of(names).dynamics(calls._system.arrays),
     "hybrid_derivatives": lambda calls, names: calls.hybrid_of(names).derivatives(calls._system.closing()),
 }

@@ -1,4 +1,4 @@
-"""The entry points of time derivatives of the dynamics of rigid trees. As in `dynamics_entries`, each returns a status."""
+"""The entry points of time derivatives of rigid trees: dynamics and motions. As in `dynamics_entries`, all return a status."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from titop.solvers.kernels.equations.whole_passes import status_of_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.series import rooms
 from titop.solvers.kernels.series.coefficients import to_coefficients, to_derivatives
+from titop.solvers.kernels.series.poses import write_pose_series
 from titop.solvers.kernels.series.series_passes import hybrid_series, inverse_series
 from titop.solvers.native.kernel import shared
-from titop.solvers.native.signatures import FLOATS, INTS, MASK, RESULT_ROWS, STATE
+from titop.solvers.native.signatures import FLOATS, INTEGER, INTS, MASK, RESULT_ROWS, STATE, VECTOR
 
 #: A matrix of a state.
 STATE_ROWS = STATE._replace(ndim=2)
@@ -94,3 +95,26 @@ def hybrid_dynamics_series(changes, imposed, ints, floats, q, v, tau_series, a_s
             if not imposed[j]:
                 efforts[k, j] = tau_series[k, j]
     return min(status_of_rows(accelerations), status_of_rows(efforts))
+
+
+@pair(INTS, FLOATS, INTEGER, VECTOR, STATE, STATE_ROWS, RESULT_ROWS)
+def motion_series(ints, floats, element, frame, q, v_series, result):
+    """A port's rotation (9), position (3) and twist (6) and their derivatives (orders + 1, 18), from v, dv/dt and so on.
+
+    The port's pose in its element is `frame` (12). The last derivative of the twist is not known, and zero.
+    """
+    n, count = ints[0, layout.NV], result.shape[0]
+    if q.size != ints[0, layout.NQ] or v_series.shape[1] != n or v_series.shape[0] + 1 < count or count < 2:
+        return layout.WRONG_SIZE
+    if result.shape[1] != 18:
+        return layout.WRONG_SIZE
+    rates, poses = np.empty((count - 1, n), q.dtype), np.zeros((count, 18), q.dtype)
+    work = np.empty((ints[0, layout.ELEMENTS], rooms.INVERSE_WORK), q.dtype)
+    for c in range(12):
+        poses[0, c] = frame[c]
+    to_coefficients(v_series, 0, count - 1, rates)
+    status = write_pose_series(ints, floats, element, q, rates, work, poses)
+    if status != layout.OK:
+        return status
+    to_derivatives(poses, 0, result)
+    return status_of_rows(result)

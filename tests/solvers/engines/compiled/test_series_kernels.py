@@ -93,12 +93,28 @@ def test_stacked_states_have_the_bits_of_single_ones(seed: int, springs: bool, l
         lambda k: m.inverse_dynamics_series(q[k], motion[k]),
         lambda k: m.inverse_dynamics_series(q[k], motion[k], order=1),
         lambda k: m.forward_dynamics_series(q[k], v[k], tau[k]),
+        lambda k: m.motion_series(m.port_names[-1], q[k], motion[k]).rotation,
+        lambda k: m.motion_series(m.port_names[-1], q[k], motion[k]).position,
+        lambda k: m.motion_series(m.port_names[-1], q[k], motion[k]).twist,
         lambda k: np.stack(m.hybrid_dynamics_series(q[k], v[k], tau[k], a[k], m.coordinate_names[1:2]), axis=-1),
     ):
         expected = np.array([call(k) for k in range(11)])
         for group in (order, order[:3], order[3:]):
             np.testing.assert_array_equal(call(group), expected[group])
         assert not np.array_equal(call(order), expected[order[::-1]])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_ports_move_as_in_the_reference_engine(seed: int) -> None:
+    """With every kind of joint: derivatives of order k differ by roundings of the largest of all."""
+    moving = Moving(seed)
+    m, reference = moving.model, moving.tree.resolve("reference")
+    for port in ("world", *m.port_names):
+        ours, theirs = (each.motion_series(port, moving.q, moving.v_series) for each in (m, reference))
+        for one, other in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(one, other, rtol=0, atol=1e-12 * max(1.0, np.abs(other).max()))
+    slower = m.motion_series(m.port_names[-1], moving.q, 0.999 * moving.v_series)
+    assert np.abs(slower.twist - theirs.twist).max() > 1e-6
 
 
 def test_a_stack_is_refused_as_its_wrong_row_is() -> None:
@@ -112,6 +128,8 @@ def test_a_stack_is_refused_as_its_wrong_row_is() -> None:
     for order, code in ((9, "wrong-shape"), (-1, "bad-order"), (1.5, "bad-order")):
         with refusal(code, "order" if code == "bad-order" else "v_series"):
             moving.model.inverse_dynamics_series(q, np.zeros(stack.shape), order)  # type: ignore[arg-type]
+    with refusal("wrong-shape", "v_series"):
+        moving.model.motion_series("world", q, stack[:, :0])
     with refusal("wrong-length", "q, v_series"):
         moving.model.inverse_dynamics_series(q[1:], stack)
 

@@ -95,6 +95,7 @@ TREES = [
     ),
     Row(series_entries.inverse_dynamics_series, "q", {"v_series": (4, "n"), "efforts": (3, "n"), "changes": (0, 6)}),
     Row(series_entries.forward_dynamics_series, "q v", {"tau_series": (3, "n"), "a_series": (3, "n"), "changes": (0, 6)}),
+    Row(series_entries.motion_series, "q", {"element": 1, "frame": (12,), "v_series": (3, "n"), "result": (4, 18)}),
     Row(
         series_entries.hybrid_dynamics_series,
         "imposed q v accelerations efforts",
