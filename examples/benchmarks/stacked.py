@@ -61,6 +61,7 @@ FIRST = {
     "mass_matrix": "M",
     "inverse_dynamics_derivatives": "dID",
     "forward_dynamics_derivatives": "dFD",
+    "linear_matrices": "A, B",
 }
 
 
@@ -200,6 +201,8 @@ def stacks(m: tt.Model, rows: int = ROWS) -> dict[str, Any]:
 
 def call(m: tt.Model, name: str, given: dict[str, Any]) -> Callable[[], Any] | None:
     """Return the call of a function at stacked states; None if the model lacks what it asks for."""
+    if name == "linear_matrices":
+        return partial(tt.linear_matrices, m, (given["q"], given["v"], given["tau"]))
     blocks = m.mechanism.assembly.blocks.values()
     masses = [each for each in m.parameters() if each.endswith(".mass")]
     more: dict[str, Any] = {"port": m.port_names[-1], "joint": m.joint_names[-1], "prescribed": [m.coordinate_names[0]]}
@@ -382,8 +385,6 @@ def beside_peers(label: str, m: tt.Model, tree: Tree, with_casadi: bool) -> Call
             # MuJoCo takes differences of velocities over a step
             check(kind, peer, read, expected.get(kind), 1e-6 if peer == "MuJoCo" else ALIKE)
             calls[label, kind, peer] = run, ROWS
-    point = tuple(given[name][0].copy() for name in ("q", "v", "tau"))
-    calls[label, "A, B, one call each", "titop"] = partial(tt.linear_matrices, m, point), 1
     return calls
 
 
@@ -395,7 +396,7 @@ def kinds_of_systems() -> Calls:
         given = stacks(m)
         for name, kind in FIRST.items():
             if kind != "M" or not m.is_constrained:
-                few = kind.startswith("d") and m.nv > 20
+                few = kind in ("dID", "dFD", "A, B") and m.nv > 20
                 part = {each: value[:FEW] for each, value in given.items()} if few else given
                 calls[label, kind, "titop"] = call(m, name, part), FEW if few else ROWS
     return calls
@@ -406,7 +407,7 @@ def every_function(m: tt.Model) -> Calls:
     calls: Calls = {}
     others = [one_rod().resolve(), bars("gear"), touching().resolve(), flexible().resolve()]
     for name in stacked_names():
-        rows = FEW if name.endswith("series") or name == "conditioning" else ROWS
+        rows = FEW if name in ("equation_series", "conditioning") else ROWS
         for model in (m, *others):
             run = call(model, name, stacks(model, rows))
             if run is not None:

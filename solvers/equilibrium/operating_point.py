@@ -14,6 +14,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import RANK
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import check_quaternions, read_state, read_wrenches
+from titop.solvers.arguments.rowwise import read_states
 from titop.solvers.constraints.assembling import refuse_open
 from titop.solvers.equilibrium.displacements import FollowingEfforts, following_efforts, without_integrators
 from titop.solvers.equilibrium.linear_validity import about_reference, steadiness_findings
@@ -357,6 +358,18 @@ def read_point(model: Any, point: Any) -> OperatingPoint:
     read = _point_of(model, point)
     read.refuse_open()
     return read.undisturbed
+
+
+def read_stacked_states(model: Any, states: Any) -> list[Array]:
+    """Return stacked q, v and tau (n, ...) from ``(q, v, tau)``, ``(q, v)`` or q; nothing if these are no stacks.
+
+    Raises `ModelError` for unusable ones, and unequal numbers of rows.
+    """
+    parts = states if isinstance(states, tuple | list) and len(states) in (2, 3) else (states,)
+    if axes_of(parts[0]) != 2:
+        return []
+    rest = [np.zeros((len(parts[0]), read_model(model).nv))] * (3 - len(parts))
+    return read_states(model.mechanism, dict(zip(("q", "v", "tau"), (*parts, *rest), strict=True)), stacked=True)
 
 
 def _point_of(model: Any, point: Any) -> OperatingPoint:

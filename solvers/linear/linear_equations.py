@@ -23,6 +23,7 @@ Outputs in which dr/dt or d2r/dt2 remain have no such model.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -198,17 +199,31 @@ def motions(points: Sequence[ActedState], system_inputs: SystemInputs, imposed: 
     if system_inputs.prescribed.any():
         rows = [_hybrid_motion(point, system_inputs, imposed)[:-1] for point in points]
         return LinearMotion(*(np.array(field) for field in zip(*rows, strict=True)))
-    n, nv = len(points), points[0].model.nv
-    a, A, B = np.empty((n, nv)), np.empty((n, 2 * nv, 2 * nv)), np.empty((n, 2 * nv, nv))
-    for k, point in enumerate(points):
-        acting = (point.wrenches or None, point.driving) if point.wrenches or point.driving is not None else ()
-        a[k], A[k], B[k] = raw_linear_matrices(point.model, point.q, point.v, point.tau, *acting)
+    a, A, B = map(np.concatenate, zip(*(_matrices_of([*each]) for _, each in groupby(points, _acting)), strict=True))
     if system_inputs.depend_on_attitude:
         by_input = B @ np.array([system_inputs.efforts(point.model, point.q, point.v, point.driving) for point in points])
     else:
         by_input = B[:, :, [channel.entry for channel in system_inputs.channels]]
-    tau = np.array([point.tau for point in points])
+    tau, nv = np.array([point.tau for point in points]), a.shape[1]
     return LinearMotion(a, tau, A, by_input, np.zeros((nv, 2 * nv)), system_inputs.applied, B)
+
+
+def _acting(point: ActedState) -> tuple[int, bool, list[tuple[str, bytes]]]:
+    """Return what points that are computed together have in common: the model, and wrenches."""
+    wrenches = [(port, wrench.tobytes()) for port, wrench in (point.wrenches or {}).items()]
+    return id(point.model), point.driving is None, wrenches
+
+
+def _matrices_of(points: Sequence[ActedState]) -> tuple[Array, Array, Array]:
+    """Return the stacked `raw_linear_matrices` of points with the same model and wrenches."""
+    first, acting = points[0], points[0].driving
+    if len(points) == 1:
+        one = raw_linear_matrices(first.model, first.q, first.v, first.tau, first.wrenches, acting)
+        return one[0][None], one[1][None], one[2][None]
+    q, v, tau = (np.array([getattr(point, name) for point in points]) for name in ("q", "v", "tau"))
+    if acting is not None:
+        acting = np.array([point.driving for point in points]).view(type(acting))
+    return raw_linear_matrices(first.model, q, v, tau, first.wrenches, acting)
 
 
 def _hybrid_motion(point: ActedState, system_inputs: SystemInputs, imposed: Array | None) -> LinearMotion:

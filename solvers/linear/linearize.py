@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,14 +12,14 @@ from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, FEW_ROUNDINGS, SAME
 from titop.solvers.equilibrium import linear_validity
-from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
+from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point, read_stacked_states
 from titop.solvers.equilibrium.sizes import rotational_rates
 from titop.solvers.linear.linear_equations import LinearEquations, linear_equations, names_of, nearby
 from titop.solvers.linear.path_series import Stacked, noise_inputs, with_paths
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.linear.system_outputs import AtState, SystemOutputs, read_outputs, state_of
 from titop.solvers.model.derivatives import raw_linear_matrices
-from titop.solvers.model.model import Model
+from titop.solvers.model.model import Model, read_model
 from titop.solvers.signals.exported import Signal, state_signals
 from titop.solvers.signals.grammar import STATE, read_name, read_names
 from titop.solvers.signals.quantities import DEPENDENT, Kind
@@ -35,7 +35,9 @@ _CHANGES = 8.0
 _MOST_KNOWN = 16
 
 
-def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
+def linear_matrices(
+    model: Model, point: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, x: Any = None
+) -> tuple[Array, Array]:
     """Return A and B of the linearisation by all efforts, fast: one call of a compiled kernel, without python-control.
 
     Parameters
@@ -43,7 +45,10 @@ def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
     model : Model
     point : OperatingPoint, (q, v, tau), (q, v) or q
         The result of `trim`, or any state. Equilibrium is not checked, since predictive controllers linearise at arbitrary
-        states; `linearize` warns.
+        states; `linearize` warns. States may be stacked along a leading axis, with loops that are closed, which is not
+        checked either; the results are then stacked too.
+    wrenches, u, x
+        What acts at a state, or at stacked ones, as in `forward_dynamics`; an operating point has its own.
 
     Returns
     -------
@@ -55,7 +60,7 @@ def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
     Raises
     ------
     ModelError
-        For an unusable point.
+        For an unusable point, and loads beside those of an operating point.
 
     Notes
     -----
@@ -63,12 +68,21 @@ def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
     matrix. With rigid closures or gears the states are all coordinates, which satisfy the constraints only together: use
     `linearize`.
     """
+    acting = None if u is None and x is None else read_model(model).mechanism.inputs.whole(u, x)
+    is_loaded = wrenches is not None or acting is not None
+    if isinstance(point, OperatingPoint) and is_loaded:
+        got, advice = "an operating point", "leave out what acts, or make another tt.OperatingPoint"
+        raise ModelError(Finding("loads-twice", "point", got, "a state: loads are given beside it", advice))
+    if not isinstance(point, OperatingPoint) and (stacked := read_stacked_states(model, point)):
+        q, v, tau = stacked
+        return raw_linear_matrices(model.undisturbed, q, v, tau, wrenches, acting)[1:]
     if not isinstance(point, OperatingPoint) or point.model is not model:
         point = read_point(model, point)
     elif model.is_constrained:
         point.refuse_open()
     point = point.undisturbed
-    _, A, B = raw_linear_matrices(point.model, point.q, point.v, point.tau, point.wrenches, point.driving)
+    loads = (wrenches, acting) if is_loaded else (point.wrenches, point.driving)
+    _, A, B = raw_linear_matrices(point.model, point.q, point.v, point.tau, *loads)
     return linear_validity.about_reference(model, A, point.a), B
 
 

@@ -63,7 +63,7 @@ class Configurations:
         self.configuration_names = assembly.configuration_names
         self.nq: int = len(self.configuration_names)
         self.nv: int = len(self.coordinate_names)
-        self._shapes = Shapes(nq=self.nq, nv=self.nv)
+        self._shapes = Shapes(nq=self.nq, nv=self.nv, states=2 * self.nv)
         self._stills = (), (np.zeros(self.nv),), (np.zeros(self.nv), np.zeros(self.nv))
         self._structural, self._geometric = self.__dict__.copy(), dict[str, Any]()
 
@@ -268,10 +268,14 @@ class Configurations:
         return self._assembly.v_slices[block.name]
 
     def bracket(self, v: Array) -> Array:
-        """Return the matrix (nv, nv; 1/s) of the brackets of `v` with the velocities of free and spherical coordinates."""
-        bracket = np.zeros((self.nv, self.nv), dtype=v.dtype)
+        """Return the matrix (nv, nv; 1/s) of the brackets of `v` with the velocities of free and spherical coordinates.
+
+        Stacked, if `v` is.
+        """
+        bracket = np.zeros((*v.shape, self.nv), dtype=v.dtype)
         for block, at in self._turning:
-            bracket[at, at] = block.bracket(v[at])
+            for row in np.ndindex(v.shape[:-1]):
+                bracket[row][at, at] = block.bracket(v[row][at])
         return bracket
 
     @structural

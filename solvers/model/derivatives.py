@@ -12,11 +12,13 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of, shape_of
 from titop.solvers.arguments.reading import are_ready_rows, as_arrays, check_stacks
 from titop.solvers.arguments.rowwise import Stack, at_rows, read_stack
+from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.engine_interface import HybridDerivatives
+from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, names_key
 from titop.solvers.model.calls import LoadedCall
 from titop.solvers.model.dynamics import forward_dynamics
-from titop.solvers.model.mechanism import Resolved
+from titop.solvers.model.mechanism import Mechanism, Resolved
 
 #: ``stacked(q, None)`` is one state as a stack; lists and mappings are refused by a `TypeError`.
 stacked = np.ndarray.__getitem__
@@ -48,6 +50,19 @@ _HYBRID = LoadedCall(
     ),
     chosen="prescribed",
     closing=True,
+)
+
+
+def _linear(
+    mechanism: Mechanism, q: Array, v: Array, tau: Array, pushes: list[Push], motors: Any, mask: None
+) -> tuple[Array, Array, Array]:
+    nothing = np.zeros(mechanism.nv)
+    a = closed_dynamics.hybrid(mechanism, q, v, tau + motors, nothing, nothing > 0, pushes)[0]
+    return _matrices_of(mechanism, v, a, mechanism.engine.derivatives.forward(q, v, tau + motors, pushes))
+
+
+_LINEAR = LoadedCall(
+    "linear_matrices", ("q", "v", "tau"), ("nv",), ("states", "states"), ("states", "nv"), computed=_linear, closing=True
 )
 
 
@@ -296,13 +311,16 @@ def hybrid_dynamics_derivatives(
         except TypeError:
             pass
     (result,) = _HYBRID.ask(model, (q, v, tau, a), wrenches, u, x, None, prescribed)
-    return HybridDerivatives(*np.moveaxis(result, -3, 0).copy())
+    return HybridDerivatives(*np.moveaxis(result, -3, 0))
 
 
 def raw_linear_matrices(
     model: Resolved, q: Any, v: Any, tau: Any, wrenches: Any = None, u: Any = None
 ) -> tuple[Array, Array, Array]:
-    """Return accelerations, A (2nv, 2nv) and B (2nv, nv) of the linear model in q, v and tau; see `linear_matrices`."""
+    """Return accelerations, A (2nv, 2nv) and B (2nv, nv) of the linear model in q, v and tau; see `linear_matrices`.
+
+    Stacked, if the state is.
+    """
     n, kernel = model.nv, model._calls.linear_matrices
     if not wrenches and u is None and kernel is not None:
         numbers = np.empty(6 * n * n + n)
@@ -312,15 +330,17 @@ def raw_linear_matrices(
                 return a, A, B
         except TypeError:
             pass
-    mechanism = model.mechanism
-    mechanism.engine.raise_pending()
-    if ready := as_arrays(q, v, tau, u):
-        q, v, tau, u = ready
-        return raw_linear_matrices(model, q, v, tau, wrenches, u)
+    if kernel is not None:
+        return _LINEAR.ask(model, (q, v, tau), wrenches or None, u)  # type: ignore[return-value]
     a = forward_dynamics(model, q, v, tau, wrenches, u=u)
-    by_q, by_v, by_tau = forward_dynamics_derivatives(model, q, v, tau, wrenches, u=u)
-    A = np.block([[-mechanism.bracket(mechanism._read_v("v", v)), np.eye(n)], [by_q, by_v]])
-    return a, A, np.vstack([np.zeros((n, n)), by_tau])
+    by = forward_dynamics_derivatives(model, q, v, tau, wrenches, u=u)
+    return _matrices_of(model.mechanism, model.mechanism._read_v("v", v, stacked=True), a, by)
+
+
+def _matrices_of(mechanism: Any, v: Array, a: Array, by: Any) -> tuple[Array, Array, Array]:
+    """Return `raw_linear_matrices` from accelerations and their derivatives, stacked if these are."""
+    unit, nothing = np.broadcast_to(np.eye(mechanism.nv), by[0].shape), np.zeros(by[0].shape)
+    return a, np.block([[-mechanism.bracket(v), unit], [by[0], by[1]]]), np.concatenate([nothing, by[2]], axis=-2)
 
 
 def _matrices(

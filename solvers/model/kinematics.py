@@ -16,7 +16,7 @@ from titop.blocks.basics.spatial import Array, cross
 from titop.blocks.basics.user_input import axes_of, shape_of
 from titop.solvers.arguments.reading import is_world
 from titop.solvers.arguments.rowwise import read_states, rowwise
-from titop.solvers.mechanism.kernel_calls import DONE
+from titop.solvers.mechanism.kernel_calls import DONE, real_only
 from titop.solvers.mechanism.port_motion import PortMotion, motion_of_port, turning_motion, warn_of_gimbal_lock
 from titop.solvers.model.calls import with_care
 from titop.solvers.model.mechanism import Resolved
@@ -186,12 +186,16 @@ def motion_derivatives(model: Resolved, port: str, q: Any, v: Any, a: Any, frame
     mechanism = model.mechanism
     in_world, port = is_world(frame), mechanism.read_port(port)
     q, v, a = read_states(mechanism, {"q": q, "v": v, "a": a}, stacked=True)
-    rows = [
-        mechanism.engine.derivatives.motion([port], *state, weightless=True)[0]
-        for state in zip(np.atleast_2d(q), np.atleast_2d(v), np.atleast_2d(a), strict=True)
-    ]
-    stacked = np.array(rows).reshape(-1, 4, 6, model.nv).transpose(1, 0, 2, 3).copy()
-    derivatives = MotionDerivatives(*(stacked if q.ndim == 2 else stacked[:, 0]))
+    result, calls = np.empty((*q.shape[:-1], 4, 6, model.nv)), model._calls
+    if calls.motion_slopes is None:
+        for row in np.ndindex(q.shape[:-1]):
+            (result[row],) = mechanism.engine.derivatives.motion([port], q[row], v[row], a[row], weightless=True)
+    else:
+        mechanism.engine.raise_pending()
+        kernel, real = calls.motion_slopes[(port,), True], (real_only(q, "q"), real_only(v, "v"), real_only(a, "a"))
+        status = kernel.call(*real, result) if q.ndim == 1 else kernel.at_stack(*real, result, threads=calls.threads)
+        mechanism.engine.raise_for(status)
+    derivatives = MotionDerivatives(*np.moveaxis(result, -3, 0))
     if not in_world:
         return derivatives
     return _in_inertial_axes(derivatives, pose(model, port, q)[0], twist(model, port, q, v), acceleration(model, port, q, v, a))

@@ -30,10 +30,10 @@ from titop.solvers.series.series_arguments import acting_series, at_states, read
 
 
 class MotionSeries(NamedTuple):
-    """Motion of a port with its time derivatives along the first axis; stacked states stand along the second.
+    """Motion of a port with its time derivatives along the first axis; of stacked states, which stand along it, the second.
 
     - `rotation` (r + 2, 3, 3): port to inertial frame, and its derivatives;
-    - `position` (r + 2, 3; m, m/s, ...): in the inertial frame, or Hill's: position, velocity, acceleration, jerk, snap, ... of
+    - `position` (r + 3, 3; m, m/s, ...): in the inertial frame, or Hill's: position, velocity, acceleration, jerk, snap, ... of
       the port's origin in it;
     - `twist` (r + 2, 6; m/s and rad/s, ...): in the port's frame, and its derivatives there: the second row is the spatial
       acceleration.
@@ -98,6 +98,11 @@ def inverse_dynamics_series(
     if ready := as_arrays(q, v_series):
         q, v_series = ready
         return inverse_dynamics_series(model, q, v_series, order, wrenches, out, u, actuated, twists)
+    if actuated is None and _is_plain(wrenches, u, twists, v_series) and v_series.ndim == 3:
+        rows = v_series.shape[1] if order is None else _read_order(order) + 2
+        results = _by_kernel(model, "inverse_dynamics_series", None, (q, v_series[:, :rows]), -1)
+        if results and rows <= v_series.shape[1]:
+            return store(results[0], out)
     one = partial(inverse_dynamics_series, model, order=order, actuated=actuated, twists=twists)
     at_all = _at_stack(model, one, {"q": q, "v_series": v_series}, {"wrenches": wrenches, "u": u})
     if at_all is not None:
@@ -152,6 +157,9 @@ def forward_dynamics_series(
     if ready := as_arrays(q, v, tau_series):
         q, v, tau_series = ready
         return forward_dynamics_series(model, q, v, tau_series, wrenches, out, u, twists)
+    is_plain = _is_plain(wrenches, u, twists, tau_series)
+    if is_plain and (results := _by_kernel(model, "forward_dynamics_series", None, (q, v, tau_series))):
+        return store(results[0], out)
     one, states = partial(forward_dynamics_series, model, twists=twists), {"q": q, "v": v, "tau_series": tau_series}
     at_all = _at_stack(model, one, states, {"wrenches": wrenches, "u": u})
     if at_all is not None:
@@ -203,14 +211,18 @@ def hybrid_dynamics_series(
     if _is_plain(wrenches, u, twists, tau_series, a_series):
         accelerations, efforts = np.empty(tau_series.shape), np.empty(tau_series.shape)
         try:
-            kernel = model._calls.hybrid_dynamics_series[names_key(prescribed)]
-            if len(a_series) == len(tau_series) and kernel(q, v, tau_series, a_series, accelerations, efforts) == DONE:
+            kernel = model._calls.kernels["hybrid_dynamics_series", names_key(prescribed)]
+            given = q, v, tau_series, a_series, accelerations, efforts
+            if len(a_series) == len(tau_series) and kernel is not None and kernel.call(*given) == DONE:
                 return accelerations, efforts
         except TypeError:
             pass
     if ready := as_arrays(q, v, tau_series, a_series):
         q, v, tau_series, a_series = ready
         return hybrid_dynamics_series(model, q, v, tau_series, a_series, prescribed, wrenches, u, twists)
+    is_plain, at = _is_plain(wrenches, u, twists, tau_series, a_series), (q, v, tau_series, a_series)
+    if is_plain and (results := _by_kernel(model, "hybrid_dynamics_series", prescribed, at, widths=(model.nv, model.nv))):
+        return results[0], results[1]
     one = partial(hybrid_dynamics_series, model, prescribed=prescribed, twists=twists)
     states = {"q": q, "v": v, "tau_series": tau_series, "a_series": a_series}
     at_all: Any = _at_stack(model, one, states, {"wrenches": wrenches, "u": u})
@@ -225,6 +237,28 @@ def _is_plain(wrenches: Any, u: Any, twists: Any, *stacks: Any) -> bool:
     """Tell whether kernels can be used: there are no external loads, twists are body twists, and all stacks are arrays."""
     is_unloaded = wrenches is None and u is None and isinstance(twists, str) and twists == "body"
     return is_unloaded and all(type(stack) is np.ndarray for stack in stacks)
+
+
+def _by_kernel(
+    model: Resolved, name: str, names: Any, given: tuple[Any, ...], more: int = 0, widths: tuple[int, ...] = ()
+) -> list[Array]:
+    """Return a kernel's results at stacked states or one, with `more` rows than what is given last; none where it is none.
+
+    `widths` of the results: one (nv) by default.
+    """
+    calls, like = model._calls, given[-1]
+    if calls.kernels is None or like.ndim != axes_of(given[0]) + 1 or like.ndim > 3 or like.shape[-2] + more < 1:
+        return []
+    try:
+        kernel = calls.kernels[name, names_key(names)]
+        rows = *like.shape[:-2], like.shape[-2] + more
+        arrays = [*map(np.ascontiguousarray, given), *(np.empty((*rows, width)) for width in widths or (model.nv,))]
+        run = None if kernel is None else kernel.call if like.ndim == 2 else partial(kernel.at_stack, threads=calls.threads)
+        if run is not None and run(*arrays) == DONE:
+            return arrays[len(given) :]
+    except TypeError:  # what has to be checked in detail
+        pass
+    return []
 
 
 def _at_stack(model: Resolved, function: Callable[..., Any], states: Mapping[str, Any], loads: Mapping[str, Any]) -> Any:
@@ -322,13 +356,19 @@ def motion_series(model: Resolved, port: str, q: Any, v_series: Any, twists: str
     ModelError
         For unusable arguments, and blocks that give no derivatives.
     """
-    mechanism = model.mechanism
-    if axes_of(q) == 2:
+    mechanism, is_stack = model.mechanism, axes_of(q) == 2
+    motion = v_series if is_stack else _read_rows(model, "v_series", v_series, None, 1)
+    if _is_plain(None, None, twists, motion):
+        at = mechanism._read_q(q, stacked=True), motion
+        if results := _by_kernel(model, "motion_series", (port,), at, 1, (18,)):
+            known = results[0][..., :-1, :]
+            return MotionSeries(known[..., :9].reshape(*known.shape[:-1], 3, 3), results[0][..., 9:12], known[..., 12:])
+    if is_stack:
         stacked: MotionSeries = at_states(
             mechanism, partial(motion_series, model, port, twists=twists), {"q": q, "v_series": v_series}
         )
         return stacked
-    motion, q = _read_rows(model, "v_series", v_series, None, 1), mechanism._read_q(q)
+    q = mechanism._read_q(q)
     motion = BaseTwists(mechanism, twists).to_body(q, motion)
     (series,) = mechanism.engine.series.port_series([mechanism.read_port(port)], q, motion)
     rotation, twist = SeriesArray.of_derivatives(series.rotation), SeriesArray.of_derivatives(series.twist)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +16,8 @@ from titop.solvers.engines.compiled.acted_on import Bound
 from titop.solvers.engines.compiled.law_tables import compiled_law, compiled_surroundings
 from titop.solvers.engines.compiled.packed import PackedSystem, interaction_rows
 from titop.solvers.engines.compiled.tables import GeneralBlock, constraint_tables
-from titop.solvers.kernels.entries import closure_entries, derivative_entries, effort_entries, hybrid_entries
+from titop.solvers.kernels.entries import closure_entries, derivative_entries, effort_entries, hybrid_entries, series_entries
+from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout
 from titop.solvers.model.mechanism import Mechanism
 
@@ -25,10 +27,12 @@ def constrained_forward(system: PackedSystem) -> Bound:
     return Bound.of(system, closure_entries.constrained_forward, system.constraint_tables[1], system.loops)
 
 
-def constrained_derivatives(system: PackedSystem, tables: tuple[Array, ...]) -> Bound:
-    """Return the derivatives of forward dynamics, on `tables` with space for closures."""
+def constrained_derivatives(
+    system: PackedSystem, tables: tuple[Array, ...], entry: Pair = derivative_entries.constrained_derivatives
+) -> Bound:
+    """Return the derivatives of forward dynamics, or another `entry` like it, on `tables` with space for closures."""
     before = system.constraint_tables[1], system.tables.paths, system.loops
-    return Bound.of(system, derivative_entries.constrained_derivatives, *before, tables=tables)
+    return Bound.of(system, entry, *before, tables=tables)
 
 
 def least_efforts(system: PackedSystem, actuated: Array, with_mass: bool = False) -> Bound:
@@ -47,6 +51,23 @@ def nearest_motion(system: PackedSystem, second: bool) -> Any:
     """Return the kernel of the nearest velocities, or `second` rates, that keep loops closed."""
     sizes = system.mechanism.scale.coordinates
     return Bound.of(system.bare, closure_entries.nearest_motion, system.loops, second, sizes).call
+
+
+def motion_slopes(system: PackedSystem, ports: Sequence[str]) -> Bound:
+    """Return the derivatives of ports' motions."""
+    shown, places, frames = system.with_all_ports, np.empty((len(ports), 3), dtype=np.int64), np.empty((len(ports), 12))
+    for k, port in enumerate(ports):
+        (element, in_law, frames[k]), (block, name) = system.port_place(port), system.mechanism.ports[port]
+        entries_of, row = system.ints[element], -1
+        last = entries_of[layout.LAST] if element else -1
+        if in_law >= 0:
+            general = system.general_block(block)
+            index = list(general.ports).index(name)
+            row = entries_of[layout.PORTS] + index
+            if own := general.block.nv:
+                last = entries_of[layout.COLUMN] + (index + 1) * own - 1
+        places[k] = element, last, row
+    return Bound.of(shown, derivative_entries.motion_derivatives, behind=(system.tables.paths, places, frames))
 
 
 class HybridKernels:
@@ -171,3 +192,11 @@ def has_series(system: PackedSystem) -> bool:
         row += int(system.ints[row, layout.SIZE])
     springs = system.floats[first:row]
     return not (springs[:, layout.FRICTION : layout.FRICTION + 2].any() or springs[:, layout.STOP + 2].any())
+
+
+def port_series(system: PackedSystem, port: str) -> Bound | None:
+    """Return the kernel of a port's motion with time derivatives; None for general blocks, and for worlds that turn."""
+    element, _, frame = system.port_place(system.mechanism.read_port(port))
+    if system.has_laws or system.turns:
+        return None
+    return Bound.of(system, series_entries.motion_series, behind=(element, frame))

@@ -50,7 +50,8 @@ def _groups() -> list[list[Unit]]:
             features += [unit, unit.in_lanes] if unit.has_forms else [unit]
     laws += [stage.in_lanes for stage in laws if stage.is_for_lanes] + [*OF_BLOCKS.values()]
     acting += [stage.in_lanes for stage in acting if stage.is_for_lanes] + [*OF_INTERACTIONS.values()]
-    return [[*passes], [pair.rigid for _, pair in pairs], [*laws], [*acting], [*features], [*derivatives]]
+    rigid: list[Unit] = [pair.rigid for _, pair in pairs if pair.rigid is not pair.mixed]
+    return [[*passes], rigid, [*laws], [*acting], [*features], [*derivatives]]
 
 
 def compile_ahead(workers: int | None = None, progress: bool = True) -> int:

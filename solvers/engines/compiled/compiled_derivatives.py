@@ -102,59 +102,7 @@ class CompiledDerivatives(DerivativesCore):
     # -- motion of ports -------------------------------------------------------------------------------------------------
 
     def motion(self, ports: Sequence[str], q: Array, v: Array, a: Array, weightless: bool = False) -> list[Array]:
-        q, v, a = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
-        system, tables = self._system, self._system.tables
-        paths, elements = tables.paths, len(tables.constants)
-        rows = elements + int(system.ints[0, layout.ALL_PORTS])
-        work, sums = np.empty((elements, layout.INVERSE_COLUMNS)), np.empty((rows, layout.SUM_COLUMNS))
-        columns = np.empty((paths.shape[1], layout.COLUMN_COLUMNS))
-        shown = (system.inertial if weightless else system.bare).with_all_ports.all_tables
-        system.raise_for(derivative_entries.motion_columns(*shown, paths, q, v, a, work, sums, columns))
-        results = []
-        for port in ports:
-            result = np.zeros((4, 6, self._nv))
-            element, last = self._nearest_column(port)
-            if last >= 0:
-                frame, twist = self._port_in_tree(port, element, last, v, work, sums, columns)
-                derivative_entries.port_derivatives(paths, columns, last, frame[None], twist, result)
-            results.append(result)
-        return results
-
-    def _nearest_column(self, port: str) -> tuple[int, int]:
-        """Return the element that carries a port, and the row of the coordinate nearest to the port (-1 without)."""
-        block, name = self._mechanism.ports[port]
-        element = self._system.tables.elements[block]
-        entries_of = self._system.ints[element]
-        if element and entries_of[layout.LAW] >= 0:
-            general = self._system.general_block(block)
-            if general.block.nv and name in general.ports:
-                index = list(general.ports).index(name)
-                return element, int(entries_of[layout.COLUMN]) + (index + 1) * general.block.nv - 1
-        return element, int(entries_of[layout.LAST]) if element else -1
-
-    def _port_in_tree(
-        self, port: str, element: int, last: int, v: Array, work: Array, sums: Array, columns: Array
-    ) -> tuple[Array, Array]:
-        """Return a port's pose (12) in its tree's first element, and its twist there, from what a kernel has written."""
-        block, name = self._mechanism.ports[port]
-        entries_of, base = self._system.ints[element], sums[element, :12]
-        twist = _carried(base, work[element, layout.TWIST : layout.TWIST + 6])
-        if port in self._system.tables.port_rows:
-            pose, rotation = self._system.ports[self._system.tables.port_rows[port]], base[:9].reshape(3, 3)
-            placed = np.empty(12)
-            np.matmul(rotation, pose[:9].reshape(3, 3), out=placed[:9].reshape(3, 3))
-            placed[9:] = base[9:] + rotation @ pose[9:]
-            return placed, twist
-        general = self._system.general_block(block)
-        if name not in general.ports:
-            return base, twist
-        subspace = columns[last + 1 - general.block.nv : last + 1, layout.COLUMN_S : layout.COLUMN_S + 6]
-        row = entries_of[layout.PORTS] + list(general.ports).index(name)
-        return sums[row, :12], twist + v[general.v] @ subspace
-
-
-def _carried(pose: Array, twist: Array) -> Array:
-    """Transport a twist from a frame at a pose (12) to the frame in which the pose is given."""
-    linear, angular = (twist.reshape(2, 3) @ pose[:9].reshape(3, 3).T).tolist()
-    (x, y, z), (a, b, c) = pose[9:].tolist(), angular
-    return np.array([linear[0] + y * c - z * b, linear[1] + z * a - x * c, linear[2] + x * b - y * a, a, b, c])
+        result = np.empty((4 * len(ports), 6, self._nv))
+        kernel = self._calls.motion_slopes[tuple(ports), weightless]
+        self._system.raise_for(kernel.call(real_only(q, "q"), real_only(v, "v"), real_only(a, "a"), result))
+        return [*result.reshape(-1, 4, 6, self._nv)]

@@ -11,7 +11,7 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.engine_interface import Constraints, EquationSeries, PortSeries, SeriesCore, finite_constraints
 from titop.solvers.engines.compiled.acted_on import Bound
-from titop.solvers.engines.compiled.bound_kernels import CONSTANT, has_series
+from titop.solvers.engines.compiled.bound_kernels import CONSTANT, has_series, port_series
 from titop.solvers.engines.compiled.function_kernels import CompiledCalls
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics
@@ -145,7 +145,7 @@ class CompiledSeries:
         q, v_series = real_only(q, "q"), np.ascontiguousarray(real_only(v_series, "v_series"), float)
         efforts = np.empty((len(v_series) - 1, self._mechanism.nv))
         changes, tables = self._acting(pushes, len(efforts))
-        self._system.raise_for(series_entries.inverse_dynamics_series(changes, *tables, q, v_series, efforts))
+        self._system.raise_for(series_entries.inverse_dynamics_series.rigid(changes, *tables, q, v_series, efforts))
         return efforts
 
     def tree_hybrid(
@@ -157,7 +157,7 @@ class CompiledSeries:
         stacks = [np.ascontiguousarray(real_only(x, name), float) for x, name in ((tau_series, "tau"), (a_series, "a"))]
         accelerations, efforts = np.empty(stacks[0].shape), np.empty(stacks[0].shape)
         changes, tables = self._acting(pushes, len(efforts))
-        kernel = series_entries.hybrid_dynamics_series
+        kernel = series_entries.hybrid_dynamics_series.rigid
         self._system.raise_for(kernel(changes, mask, *tables, *state, *stacks, accelerations, efforts))
         return accelerations, efforts
 
@@ -165,7 +165,16 @@ class CompiledSeries:
         return self.reference.equation_series(q, v_series, pushes)
 
     def port_series(self, ports: Sequence[str], q: Array, v_series: Array) -> list[PortSeries]:
-        return self.reference.port_series(ports, q, v_series)
+        return [self._port_series(port, q, np.ascontiguousarray(v_series)) for port in ports]
+
+    def _port_series(self, port: str, q: Array, v_series: Array) -> PortSeries:
+        kernel = None if v_series.dtype.kind == "c" else port_series(self._system, port)
+        if kernel is None:
+            return self.reference.port_series([port], q, v_series)[0]
+        series = np.empty((len(v_series) + 1, 18))
+        self._system.raise_for(kernel.call(real_only(q, "q"), v_series, series))
+        series = series[:-1]
+        return PortSeries(series[:, :9].reshape(-1, 3, 3), series[:, 9:12], series[:, 12:])
 
     def _acting(self, pushes: Sequence[Push], rows: int) -> tuple[Array, tuple[Array, ...]]:
         """Return the derivatives of wrenches on ports, as kernels take them, and the tables on which these wrenches act."""

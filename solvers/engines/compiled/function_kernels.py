@@ -27,7 +27,9 @@ from titop.solvers.engines.compiled.bound_kernels import (
     constrained_forward,
     has_series,
     least_efforts,
+    motion_slopes,
     nearest_motion,
+    port_series,
     shared_derivatives,
 )
 from titop.solvers.engines.compiled.compiled_readings import CompiledReadings
@@ -113,9 +115,6 @@ _MOVING = {
     for name in ("integrate", "integrate_derivatives", "difference", "difference_derivatives")
 }
 
-#: Kernels of time derivatives.
-_SERIES = {name: getattr(series_entries, name) for name in ("inverse_dynamics_series", "forward_dynamics_series")}
-
 #: Functions that run kernels under loads, and the number of threads for stacked states.
 _UNDER_LOADS = ("run", "run_stacked", "read_inputs", "driven", "threads")
 
@@ -131,8 +130,6 @@ class CompiledCalls:
         value: Any
         if name in _MOVING:
             value = self._moving(_MOVING[name])
-        elif name in _SERIES:
-            value = self._series(_SERIES[name])
         elif name in _UNDER_LOADS:
             value = getattr(self._acted_on, name)
         elif name in ROWS or name in _BINDING:
@@ -201,20 +198,11 @@ class CompiledCalls:
             return None
         return nearest_motion(self._system, second=False), nearest_motion(self._system, second=True)
 
-    # -- time derivatives ------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def hybrid_dynamics_series(self) -> Any:
-        """Hybrid dynamics with time derivatives by names of the prescribed coordinates."""
-        return self._series(series_entries.hybrid_dynamics_series) and Variants(
-            lambda names: self._series(series_entries.hybrid_dynamics_series, self.masks[names or ()])
-        )
-
-    def _series(self, kernel: Any, *mask: Array) -> Any:
+    def _series(self, kernel: Pair, *mask: Array) -> Bound | None:
         """Return a kernel of a tree's time derivatives, for constant wrenches; None where it cannot be used."""
         if self._mechanism.is_constrained or not has_series(self._system):
             return None
-        return partial(kernel.compiled, CONSTANT, *mask, *self._system.arrays)
+        return Bound.of(self._system, kernel, CONSTANT, *mask)
 
     # -- observations and efforts ----------------------------------------------------------------------------------------
 
@@ -239,6 +227,11 @@ class CompiledCalls:
             return None
         before = interaction_rows(system)[name], stage.in_lanes.address
         return Bound.of(system, observation_entries.touches, *before).stacked
+
+    @cached_property
+    def motion_slopes(self) -> Variants:
+        """The derivatives of ports' motions, by the names of the ports, and whether without gravity."""
+        return Variants(lambda key: motion_slopes(self._system.inertial if key[1] else self._system.bare, key[0]))
 
     @cached_property
     def readings(self) -> CompiledReadings:
@@ -275,9 +268,20 @@ _BINDING: dict[str, Callable[[CompiledCalls, Any], Bound | None]] = {
     "actuation_rows": lambda calls, names: None if calls._mechanism.inputs.own else calls.efforts.actuation,
     "forward": lambda calls, names: constrained_forward(calls._system),
     "forward_derivatives": lambda calls, names: constrained_derivatives(calls._system, calls._system.closing()),
+    "linear_matrices": lambda calls, names: (
+        None
+        if moving_otherwise(calls._system)
+        else constrained_derivatives(calls._system, calls._system.closing(), derivative_entries.constrained_linear_matrices)
+    ),
     "inverse": lambda calls, names: least_efforts(calls._system, calls.masks[names]),
     "inverse_derivatives": lambda calls, names: shared_derivatives(calls._system, calls.masks[names]),
     "mass_inverse": lambda calls, names: least_efforts(calls._system, calls.masks[names], with_mass=True),
+    "inverse_dynamics_series": lambda calls, names: calls._series(series_entries.inverse_dynamics_series),
+    "forward_dynamics_series": lambda calls, names: calls._series(series_entries.forward_dynamics_series),
+    "hybrid_dynamics_series": lambda calls, names: calls._series(
+        series_entries.hybrid_dynamics_series, calls.masks[names or ()]
+    ),
+    "motion_series": lambda calls, names: port_series(calls._system, names[0]),
     "hybrid": lambda calls, names: calls.hybrid_of(names).dynamics(calls._system.arrays),
     "hybrid_derivatives": lambda calls, names: calls.hybrid_of(names).derivatives(calls._system.closing()),
 }

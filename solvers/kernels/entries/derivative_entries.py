@@ -36,26 +36,16 @@ from titop.solvers.kernels.equations.linearise import (
     linearised_rooms,
     sum_rows,
 )
-from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of_slopes, world_rows
+from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of_rows, status_of_slopes, world_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import put_entry_at
+from titop.solvers.kernels.spatial.algebra import carry_twist, plus, scaled, six
 from titop.solvers.kernels.tree.factor import factor, solve_rows
 from titop.solvers.kernels.tree.joints import element_of
 from titop.solvers.kernels.tree.kinematics import subtract_brackets
-from titop.solvers.native.kernel import entry, helper, shared
-from titop.solvers.native.signatures import (
-    CUBE,
-    FLOATS,
-    INTEGER,
-    INTS,
-    MASK,
-    NOTHING,
-    RESULT,
-    RESULT_CUBE,
-    RESULT_ROWS,
-    STATE,
-    VECTOR,
-)
+from titop.solvers.kernels.tree.subtree_sums import compose
+from titop.solvers.native.kernel import helper, shared
+from titop.solvers.native.signatures import CUBE, FLOATS, INTS, MASK, RESULT, RESULT_CUBE, RESULT_ROWS, STATE, VECTOR
 
 #: Whether the system has general blocks or interactions: see `pair.Pair`.
 LAWS = True
@@ -104,18 +94,17 @@ def inverse_derivatives(ints, floats, numbers, stages, paths, q, v, a, result):
 
 
 @helper
-def _forward_slopes(ints, floats, numbers, stages, tree, paths, q, v, tau, law, rooms, a, result):
-    """Accelerations into `a`, derivatives of forward dynamics into `result`; return a status.
+def _forward_slopes(ints, floats, numbers, stages, paths, q, v, tau, law, rooms, a):
+    """Accelerations into `a`, derivatives of inverse dynamics there into the last of `rooms`; return a status.
 
     `rooms` are those of `linearised_forward` but for efforts, and room (3, nv, nv).
     """
     spare, slopes, work, multi, world, sums, columns, changes = rooms
     of_blocks = spare, slopes, work, multi, world, sums, columns, changes[0, 0]
     status = linearised_forward(ints, floats, numbers, stages, law, q, v, tau, of_blocks, a)
-    if status != layout.OK:
-        return status
-    linearise(ints, floats, spare, slopes, paths, q, v, work, world, sums, columns, changes)
-    return _to_forward(ints, tree, changes, result)
+    if status == layout.OK:
+        linearise(ints, floats, spare, slopes, paths, q, v, work, world, sums, columns, changes)
+    return status
 
 
 @shared
@@ -132,10 +121,23 @@ def forward_derivatives(ints, floats, numbers, stages, tree, paths, q, v, tau, r
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
     rooms = _forward_rooms(ints, paths, law, q)
-    status = _forward_slopes(
-        ints, floats, numbers, stages, tree, paths, q, v, tau, law, rooms, np.empty(ints[0, layout.NV], q.dtype), result
-    )
+    a = np.empty(ints[0, layout.NV], q.dtype)
+    status = _forward_slopes(ints, floats, numbers, stages, paths, q, v, tau, law, rooms, a)
+    if status == layout.OK:
+        status = _to_forward(ints, tree, rooms[-1], result)
     return status if status != layout.OK else status_of_slopes(result)
+
+
+@helper
+def _write_matrices(ints, v, slopes, sign, A, B):
+    """Write ``A`` and ``B`` for accelerations with slopes, times a sign, by q and v, and as efforts are."""
+    n = ints[0, layout.NV]
+    for i in range(n):
+        for j in range(n):
+            A[i, j], A[i, n + j], B[i, j], B[n + i, j] = 0.0, 0.0, 0.0, 0.0
+            A[n + i, j], A[n + i, n + j] = sign * slopes[0, i, j], sign * slopes[1, i, j]
+        A[i, n + i] = B[n + i, i] = 1.0
+    subtract_brackets(ints, v, A)
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, STATE, STATE, STATE, RESULT, RESULT_ROWS, RESULT_ROWS)
@@ -145,35 +147,55 @@ def linear_matrices(ints, floats, numbers, stages, tree, paths, q, v, tau, a, A,
     if not sizes_fit(ints, q, v, tau, a) or A.size != 4 * n * n or B.size != 2 * n * n:
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    rooms, slopes = _forward_rooms(ints, paths, law, q), np.empty((3, n, n), q.dtype)
-    status = _forward_slopes(ints, floats, numbers, stages, tree, paths, q, v, tau, law, rooms, a, slopes)
+    rooms = _forward_rooms(ints, paths, law, q)
+    status = _forward_slopes(ints, floats, numbers, stages, paths, q, v, tau, law, rooms, a)
     if status != layout.OK:
         return status
-    for i in range(n):
-        for j in range(n):
-            A[i, j], A[i, n + j], B[i, j] = 0.0, 0.0, 0.0
-            A[n + i, j], A[n + i, n + j], B[n + i, j] = slopes[0, i, j], slopes[1, i, j], slopes[2, i, j]
-        A[i, n + i] = 1.0
-    subtract_brackets(ints, v, A)
-    return status_of_slopes(slopes)
+    _write_matrices(ints, v, rooms[-1], -1.0, A, B)
+    failed = factor(tree, rooms[-1][2])
+    if failed >= 0:
+        return element_of(ints, failed)
+    solve_rows(tree, rooms[-1][2], A[n:])
+    solve_rows(tree, rooms[-1][2], B[n:])
+    return min(status_of_rows(A[n:]), status_of_rows(B[n:]))
 
 
-@entry(INTS, FLOATS, FLOATS, INTS, INTS, VECTOR, VECTOR, VECTOR, FLOATS, FLOATS, FLOATS)
-def motion_columns(ints, floats, numbers, stages, paths, q, v, a, work, sums, columns):
-    """How coordinates move the blocks, and the blocks' motions into `work`."""
-    law, slopes = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype), np.empty((1, ints[0, layout.SLOPES_SIZE]), q.dtype)
-    world, efforts, known = np.empty((world_rows(ints), 12), q.dtype), np.empty(a.size, q.dtype), layout.UNKNOWN
-    return linearise_blocks(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, columns, efforts, known)
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, FLOATS, STATE, STATE, STATE, RESULT_CUBE)
+def motion_derivatives(ints, floats, numbers, stages, paths, places, frames, q, v, a, result):
+    """Derivatives (6, nv) of ports' motions, four for each port: see `port_slopes`.
 
-
-@entry(INTS, FLOATS, INTEGER, FLOATS, VECTOR, CUBE, result=NOTHING)
-def port_derivatives(paths, columns, last, frame, twist, result):
-    """Derivatives (4, 6, nv) of a port's motion, zero before; see `port_slopes`."""
-    port_slopes(paths, columns, last, frame, (twist[0], twist[1], twist[2], twist[3], twist[4], twist[5]), result)
-
-
-#: Whether the system has general blocks or interactions: see `pair.Pair`.
-LAWS = True
+    `places` (ports, 3): each port's element, the row of the coordinate nearest to it (-1 without), and its own row among
+    `sums`; or -1, and its pose in its element in `frames` (ports, 12).
+    """
+    count, n = places.shape[0], ints[0, layout.NV]
+    if not sizes_fit(ints, q, v, a, a) or result.shape[0] != 4 * count or result.shape[1] != 6 or result.shape[2] != n:
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    slopes = np.empty((1, ints[0, layout.SLOPES_SIZE]), q.dtype) if LAWS else None
+    work, world = (
+        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
+        np.empty((world_rows(ints), 12), q.dtype),
+    )
+    sums = np.empty((sum_rows(ints), layout.SUM_COLUMNS), q.dtype)
+    columns, frame = np.empty((paths.shape[1], layout.COLUMN_COLUMNS), q.dtype), np.empty((1, 12), q.dtype)
+    efforts, known = np.empty(n, q.dtype), layout.UNKNOWN
+    status = linearise_blocks(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, columns, efforts, known)
+    if status != layout.OK:
+        return status
+    result[:] = 0.0
+    for p in range(count):
+        i, last, row = places[p, 0], places[p, 1], places[p, 2]
+        twist, own = carry_twist(sums, i, layout.BASE, six(work, i, layout.TWIST)), ints[i, layout.OWN]
+        if row < 0:
+            compose(sums, i, frames, p, 0, frame, 0)
+        else:
+            for c in range(12):
+                frame[0, c] = sums[row, layout.BASE + c]
+            for j in range(own):
+                rate = v[ints[i, layout.OWN_V] + j]
+                twist = plus(twist, scaled(rate, six(columns, last + 1 - own + j, layout.COLUMN_S)))
+        port_slopes(paths, columns, last, frame, twist, result[4 * p : 4 * p + 4])
+    return status_of_slopes(result)
 
 
 @pair(INTS, INTS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, CUBE, CUBE)
@@ -192,13 +214,10 @@ def inverse_slopes_with_closures(paths, loops, ints, floats, numbers, stages, q,
     return status if status != layout.OK else min(status_of_slopes(changes), status_of_slopes(rows))
 
 
-@pair(INTS, INTS, INTS, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, RESULT_CUBE)
-def constrained_derivatives(tree, paths, loops, ints, floats, numbers, stages, q, v, tau, result):
-    """Derivatives (3, nv, nv) of `constrained_forward` by q, v and tau."""
-    n = ints[0, layout.NV]
-    if not sizes_fit(ints, q, v, tau, tau) or not _result_fits(ints, result):
-        return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+@shared
+def _constrained_slopes(tree, paths, loops, ints, floats, numbers, stages, law, q, v, tau, a, result):
+    """Accelerations into `a`, derivatives (3, nv, nv) of constrained forward dynamics into `result`; return a status."""
+    n, spare = ints[0, layout.NV], law
     forward, rooms, (loaded, status) = (
         constrained_rooms(loops, n, q),
         slopes_rooms(ints, paths, loops, law, q),
@@ -207,9 +226,10 @@ def constrained_derivatives(tree, paths, loops, ints, floats, numbers, stages, q
     if status != layout.OK:
         return status
     passes = rooms[0], rooms[1], forward
-    k, a, changes = loops[0, layout.ROWS], np.empty(n, q.dtype), np.empty((3, n, n), q.dtype)
+    k, changes = loops[0, layout.ROWS], np.empty((3, n, n), q.dtype)
     rows, multipliers = np.empty((4, k, n), q.dtype), np.zeros(k, q.dtype)
-    spare = np.empty(law.shape, q.dtype) if LAWS else None
+    if law is not None:
+        spare = np.empty(law.shape, q.dtype)
     status = constrained(tree, loops, None, ints, loaded, numbers, stages, law, spare, q, v, tau, passes, None, None, a)
     if status != layout.OK:
         return status
@@ -225,7 +245,34 @@ def constrained_derivatives(tree, paths, loops, ints, floats, numbers, stages, q
     if status != layout.OK:
         return status
     accelerations_slopes(loops, loaded, None, tree, forward, changes, rows, result)
-    return status_of_slopes(result)
+    return layout.OK
+
+
+@pair(INTS, INTS, INTS, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, RESULT_CUBE)
+def constrained_derivatives(tree, paths, loops, ints, floats, numbers, stages, q, v, tau, result):
+    """Derivatives (3, nv, nv) of `constrained_forward` by q, v and tau."""
+    if not sizes_fit(ints, q, v, tau, tau) or not _result_fits(ints, result):
+        return layout.WRONG_SIZE
+    law, a = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, np.empty(ints[0, layout.NV], q.dtype)
+    status = _constrained_slopes(tree, paths, loops, ints, floats, numbers, stages, law, q, v, tau, a, result)
+    return status if status != layout.OK else status_of_slopes(result)
+
+
+@pair(INTS, INTS, INTS, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, RESULT, RESULT_ROWS, RESULT_ROWS)
+def constrained_linear_matrices(tree, paths, loops, ints, floats, numbers, stages, q, v, tau, a, A, B):
+    """The same with closures and gears as `linear_matrices`."""
+    n = ints[0, layout.NV]
+    if not sizes_fit(ints, q, v, tau, a) or A.size != 4 * n * n or B.size != 2 * n * n:
+        return layout.WRONG_SIZE
+    law, slopes = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, np.empty((3, n, n), q.dtype)
+    status = _constrained_slopes(tree, paths, loops, ints, floats, numbers, stages, law, q, v, tau, a, slopes)
+    if status != layout.OK:
+        return status
+    _write_matrices(ints, v, slopes, 1.0, A, B)
+    for i in range(n):
+        for j in range(n):
+            B[n + i, j] = slopes[2, i, j]
+    return status_of_slopes(slopes)
 
 
 @pair(INTS, INTS, MASK, VECTOR, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, RESULT_CUBE)

@@ -38,8 +38,9 @@ class Pair(NamedTuple):
 def pair(
     *arguments: Type, result: Type = INTEGER, whole: bool = False, closed: bool | None = None
 ) -> Callable[[Callable[..., Any]], Pair]:
-    """Return a decorator that makes a function of such arguments, which asks for `LAWS`, a `Pair`; see `Kernel` of `whole`.
+    """Return a decorator that makes a function of such arguments a `Pair`; see `Kernel` of `whole`.
 
+    Without asking for `LAWS` it has one kernel, which is both.
     A function that asks for `CLOSED` as well has a pair for systems that are `closed`, by rigid closures or gears, and one for
     those that are not.
     """
@@ -56,7 +57,8 @@ def pair(
             return Kernel(kind, Signature(tuple(types), result), whole=whole, form=form)
 
         def both(form: str) -> tuple[Kernel, Kernel]:
-            return kernel(title, False, form), kernel(f"{title}_of_all", True, form)
+            rigid = kernel(title, False, form)
+            return rigid, kernel(f"{title}_of_all", True, form) if "LAWS" in function.__code__.co_names else rigid
 
         is_for_stacks = any(kind.stacked for kind in arguments)
         return Pair(*both(SINGLE), Pair(*both(IN_LANES)) if is_for_stacks else None)

@@ -16,5 +16,6 @@ serves all orders (key L, Lemma 2), and r orders cost O(r^2) and O(N).
 - `coefficients`: of derivatives, and of what acts on coordinates;
 - `groups`: what spherical and free joints have turned and shifted by;
 - `motions`: of the elements, with what turns and shifts add, and what spinning bodies take; `loads`: wrenches on ports;
+- `poses`: of ports, with their twists;
 - `series_passes`: inverse, and forward and hybrid dynamics.
 """

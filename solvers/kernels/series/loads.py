@@ -24,7 +24,7 @@ from titop.solvers.kernels.spatial.algebra import (
 )
 from titop.solvers.kernels.tree.kinematics import world_poses
 from titop.solvers.native.kernel import feature, helper, shared
-from titop.solvers.native.signatures import INTEGER
+from titop.solvers.native.signatures import INTEGER, STATE_AT, TABLE_AT
 
 # -- rows of loads, one for each order
 _PULL = 0  # the wrench at its port, in the frame that the element or, if inertial, its port's frame had at the beginning (6)
@@ -35,10 +35,10 @@ _NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @shared
-def load_rooms(ints, orders):
+def load_rooms(ints, orders, q):
     """Return rooms for the elements' poses in the inertial frame, and for loads."""
     elements = ints[0, layout.ELEMENTS] if ints[0, layout.INERTIAL_LOADS] and ints[0, layout.LOADS] > 0 else 0
-    return np.empty((elements, 12)), np.empty((ints[0, layout.LOADS] * orders, _COLUMNS))
+    return np.empty((elements, 12), q.dtype), np.empty((ints[0, layout.LOADS] * orders, _COLUMNS), q.dtype)
 
 
 @helper
@@ -64,7 +64,7 @@ def subtract_loads(ints, floats, k, orders, motions, pulls, wrenches, columns, c
             wrenches[:] = np.nan
 
 
-@feature(*[INTEGER] * 8)
+@feature(INTEGER, INTEGER, TABLE_AT, TABLE_AT, INTEGER, INTEGER, STATE_AT, STATE_AT)
 def load_coefficients(ints, rows, floats, changes, change_rows, orders, world, pulls):
     """See `start_loads`."""
     table, own = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
@@ -94,7 +94,7 @@ def _write_coefficients(ints, floats, changes, change_rows, orders, world, pulls
             put_six(pulls, n * orders + k, _PULL, scaled(scale, wrench))
 
 
-@feature(*[INTEGER] * 10)
+@feature(INTEGER, INTEGER, TABLE_AT, INTEGER, INTEGER, STATE_AT, STATE_AT, STATE_AT, INTEGER, INTEGER)
 def load_subtraction(ints, rows, floats, k, orders, motions, pulls, wrenches, columns, column):
     """See `subtract_loads`."""
     table, own = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)

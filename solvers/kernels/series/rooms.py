@@ -51,8 +51,8 @@ FORWARD_WORK = layout.FORWARD_COLUMNS
 
 
 @shared
-def series_rooms(ints, orders, kept, states):
-    """Return rooms for so many orders: joints, motions of `kept` elements, so many rows of states, shifts, groups.
+def series_rooms(ints, orders, kept, states, q):
+    """Return rooms for so many orders: joints, motions of `kept` elements, rows of `states`, shifts, groups.
 
     They are parts of one: memory in one piece is not given back to the system between calls.
     """
@@ -61,7 +61,7 @@ def series_rooms(ints, orders, kept, states):
     second = first + moving * MOTION_COLUMNS
     third = second + states * STATE_COLUMNS
     fourth = third + rows * SHIFT_COLUMNS
-    whole = np.empty(fourth + groups * GROUP_COLUMNS)
+    whole = np.empty(fourth + groups * GROUP_COLUMNS, q.dtype)
     return (
         part_of(whole, 0, (rows, JOINT_COLUMNS)),
         part_of(whole, first, (moving, MOTION_COLUMNS)),

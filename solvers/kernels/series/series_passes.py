@@ -60,8 +60,8 @@ def hybrid_series(ints, floats, changes, imposed, q, rates, accelerations, effor
     if status != layout.OK:
         return status
     count = ints[0, layout.ELEMENTS]
-    joints, motions, states, shifts, groups = series_rooms(ints, orders, count, count)
-    world, pulls = load_rooms(ints, orders)
+    joints, motions, states, shifts, groups = series_rooms(ints, orders, count, count, q)
+    world, pulls = load_rooms(ints, orders, q)
     start_loads(ints, floats, changes, orders, work, world, pulls)
     start_world(floats, orders, motions, states, False)
     for i in range(1, count):
@@ -209,8 +209,8 @@ def inverse_series(ints, floats, changes, q, rates, accelerations, work, efforts
     """
     orders, last = rates.shape[0], rates.shape[0] - 1
     place_of, kept = places(ints)
-    joints, motions, states, shifts, groups = series_rooms(ints, orders, kept, kept * orders)
-    world, pulls = load_rooms(ints, orders)
+    joints, motions, states, shifts, groups = series_rooms(ints, orders, kept, kept * orders, q)
+    world, pulls = load_rooms(ints, orders, q)
     start_world(floats, orders, motions, states, True)
     shares = np.empty(last)
     for k in range(last):

@@ -251,6 +251,24 @@ def test_bad_input_is_refused(arguments: dict[str, Any], code: str, text: str) -
         tt.linearize(**{"model": model, "point": model.neutral(), **arguments})
 
 
+def test_stacked_states_have_their_own_loads() -> None:
+    """Of which some are left out; states that do not fit are refused, and loads beside those of an operating point."""
+    model = cart().resolve()
+    q, wrenches = np.zeros((3, model.nq)), {model.port_names[-1]: np.eye(3, 6)}
+    for given in (q, (q, 0.0 * q), (q.tolist(), (0.0 * q).tolist(), (0.0 * q).tolist())):
+        A, B = tt.linear_matrices(model, given, wrenches)
+        for row, wrench in enumerate(np.eye(3, 6)):
+            at = tt.OperatingPoint(model, q[row], wrenches={model.port_names[-1]: wrench})
+            assert np.array_equal(A[row], tt.linear_matrices(model, at)[0])
+            assert np.array_equal(B[row], tt.linear_matrices(model, q[row], at.wrenches)[1])
+    assert not np.array_equal(A[0], A[2])
+    for wrong, code in ((q[:, 1:], "wrong-length"), ((q, q[1:]), "wrong-length"), (q + np.nan, "not-finite")):
+        with refusal(code, "q"):
+            tt.linear_matrices(model, wrong)
+    with refusal("loads-twice", "an operating point"):
+        tt.linear_matrices(model, at, u=[])
+
+
 def test_points_of_other_models_and_gimbal_locks_are_refused() -> None:
     model, at = top(1.0)
     with refusal("other-model", "top"):
@@ -311,6 +329,9 @@ def test_subclasses_of_spherical_joints_turn_along_as_they_do() -> None:
         A, *_ = tt.linear_matrices(m, (m.neutral(), v, m.inverse_dynamics(m.neutral(), v, 0 * v)))
         np.testing.assert_allclose(A[:3, :3], expected, atol=1e-15)
         found.append(A)
+        q, rates = np.tile(m.neutral(), (3, 1)), np.array([v, 0 * v, -v])
+        for row, stacked in enumerate(tt.linear_matrices(m, (q, rates, 0 * rates))[0]):
+            assert np.array_equal(stacked, tt.linear_matrices(m, (q[row], rates[row], 0 * v))[0])
     np.testing.assert_allclose(found[0], found[1], atol=1e-12)
 
 

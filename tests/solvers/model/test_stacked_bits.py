@@ -1,6 +1,7 @@
 """A batch gives the bits of single calls, in any order and grouping, whatever the other rows are.
 
 Every public function of a model that takes a state is found by its signature; those that take one state only are named here.
+`linear_matrices` is asked beside them.
 """
 
 from __future__ import annotations
@@ -51,7 +52,12 @@ def functions_of_states() -> dict[str, inspect.Signature]:
     """Return the public functions of a model that take a configuration, with their signatures."""
     members = {name: getattr(tt.Model, name) for name in dir(tt.Model) if not name.startswith("_")}
     found = {name: inspect.signature(member) for name, member in members.items() if callable(member)}
+    found["linear_matrices"] = inspect.signature(linear_matrices)
     return {name: s for name, s in found.items() if {"q", "q0", "q_guess"} & set(s.parameters)}
+
+
+def linear_matrices(m: tt.Model, q: Array, v: Array, tau: Array, wrenches: Any = None, u: Any = None, x: Any = None) -> Any:
+    return tt.linear_matrices(m, (q, v, tau), wrenches, u, x)
 
 
 def given(m: tt.Model) -> dict[str, Any]:
@@ -74,7 +80,8 @@ def given(m: tt.Model) -> dict[str, Any]:
 
 def variants(m: tt.Model, name: str, signature: inspect.Signature) -> Iterator[tuple[str, Callable[[Rows], Any]]]:
     """Yield ways to call a function at rows, or at one row: plainly, in inertial axes, under loads, with states of blocks."""
-    values, function, arguments = given(m), getattr(m, name), [*signature.parameters.values()][1:]
+    values, arguments = given(m), [*signature.parameters.values()][1:]
+    function = partial(linear_matrices, m) if name == "linear_matrices" else getattr(m, name)
     needed = [each.name for each in arguments if each.default is inspect.Parameter.empty]
     names = [each.name for each in arguments]
     unknown = set(needed) - values.keys() - set(STACKED)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import titop as tt
+from tests.refusals import refusal
 from tests.solvers.kernels.series.motions_at_random import Moving, assert_close_by_row
 from titop.solvers.engines.compiled.bound_kernels import group_springs, has_series
 from titop.solvers.mechanism.inputs import ActingPush, PortPush
@@ -74,19 +75,63 @@ def test_hybrid_calls_take_names() -> None:
     moving = Moving(0, ("Revolute",), bodies=3, base="fixed")
     n, motion, efforts = moving.model.nv, moving.v_series[1:], moving.inverse()
     results = np.empty(motion.shape), np.empty(motion.shape)
-    call = moving.model.mechanism.engine.calls.hybrid_dynamics_series[("j0",)]
+    call = moving.model.mechanism.engine.calls.kernels["hybrid_dynamics_series", ("j0",)].call
     assert call(moving.q, moving.v_series[0], efforts, motion, *results) == 0
     assert_close_by_row(results[0], motion, 1e-8)
     imposed = np.arange(n) == 0
     np.testing.assert_array_equal(moving.hybrid(efforts, motion, imposed)[1], results[1])
 
 
-def test_stacked_states_one_by_one() -> None:
+@pytest.mark.parametrize(("seed", "springs", "loads"), [(1, False, False), (2, True, True), (3, False, True)])
+def test_stacked_states_have_the_bits_of_single_ones(seed: int, springs: bool, loads: bool) -> None:
+    """In any order and grouping, with every kind of joint."""
+    m, rng = Moving(seed, springs=springs, loads=loads).model, np.random.default_rng(seed)
+    q, order = np.array([m.random_configuration(rng) for _ in range(11)]), rng.permutation(11)
+    v, (motion, a, tau) = rng.normal(size=(11, m.nv)), rng.normal(size=(3, 11, 4, m.nv))
+    assert m._calls.inverse_dynamics_series is not None
+    for call in (
+        lambda k: m.inverse_dynamics_series(q[k], motion[k]),
+        lambda k: m.inverse_dynamics_series(q[k], motion[k], order=1),
+        lambda k: m.forward_dynamics_series(q[k], v[k], tau[k]),
+        lambda k: m.motion_series(m.port_names[-1], q[k], motion[k]).rotation,
+        lambda k: m.motion_series(m.port_names[-1], q[k], motion[k]).position,
+        lambda k: m.motion_series(m.port_names[-1], q[k], motion[k]).twist,
+        lambda k: np.stack(m.hybrid_dynamics_series(q[k], v[k], tau[k], a[k], m.coordinate_names[1:2]), axis=-1),
+    ):
+        expected = np.array([call(k) for k in range(11)])
+        for group in (order, order[:3], order[3:]):
+            np.testing.assert_array_equal(call(group), expected[group])
+        assert not np.array_equal(call(order), expected[order[::-1]])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_ports_move_as_in_the_reference_engine(seed: int) -> None:
+    """With every kind of joint: derivatives of order k differ by roundings of the largest of all."""
+    moving = Moving(seed)
+    m, reference = moving.model, moving.tree.resolve("reference")
+    for port in ("world", *m.port_names):
+        ours, theirs = (each.motion_series(port, moving.q, moving.v_series) for each in (m, reference))
+        for one, other in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(one, other, rtol=0, atol=1e-12 * max(1.0, np.abs(other).max()))
+    slower = m.motion_series(m.port_names[-1], moving.q, 0.999 * moving.v_series)
+    assert np.abs(slower.twist - theirs.twist).max() > 1e-6
+
+
+def test_a_stack_is_refused_as_its_wrong_row_is() -> None:
     moving = Moving(1)
-    stack = np.stack([moving.v_series, 2.0 * moving.v_series])
-    found = moving.model.inverse_dynamics_series(np.stack([moving.q] * 2), stack)
-    expected = [moving.model.inverse_dynamics_series(moving.q, each) for each in stack]
-    np.testing.assert_array_equal(found, expected)
+    q, stack = np.stack([moving.q] * 3), np.stack([moving.v_series] * 3)
+    stack[1, 2, 0] = np.nan
+    with refusal("not-finite", "v_series[2, 0]"):
+        moving.model.inverse_dynamics_series(q, stack)
+    with refusal("wrong-shape", "v_series"):
+        moving.model.inverse_dynamics_series(q, stack[:, :1])
+    for order, code in ((9, "wrong-shape"), (-1, "bad-order"), (1.5, "bad-order")):
+        with refusal(code, "order" if code == "bad-order" else "v_series"):
+            moving.model.inverse_dynamics_series(q, np.zeros(stack.shape), order)  # type: ignore[arg-type]
+    with refusal("wrong-shape", "v_series"):
+        moving.model.motion_series("world", q, stack[:, :0])
+    with refusal("wrong-length", "q, v_series"):
+        moving.model.inverse_dynamics_series(q[1:], stack)
 
 
 def on_joint(joint: tt.Joint) -> tt.System:

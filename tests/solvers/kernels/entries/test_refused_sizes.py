@@ -55,6 +55,11 @@ TREES = [
     Row(derivative_entries.inverse_derivatives, "q v a result", {"result": SLOPES}),
     Row(derivative_entries.forward_derivatives, "q v tau result", {"result": SLOPES}),
     Row(derivative_entries.linear_matrices, "q v tau a A B", {"A": ("2n", "2n"), "B": ("2n", "n")}),
+    Row(
+        derivative_entries.motion_derivatives,
+        "q v a result",
+        {"places": np.array([[1, -1, -1]]), "frames": (1, 12), "result": (4, 6, "n")},
+    ),
     Row(effort_entries.passive_efforts, "q v efforts", {"bare": "ints", "asked": NO_ROWS, "efforts": ("n",)}),
     Row(
         effort_entries.actuation_rows,
@@ -92,6 +97,7 @@ TREES = [
     ),
     Row(series_entries.inverse_dynamics_series, "q", {"v_series": (4, "n"), "efforts": (3, "n"), "changes": (0, 6)}),
     Row(series_entries.forward_dynamics_series, "q v", {"tau_series": (3, "n"), "a_series": (3, "n"), "changes": (0, 6)}),
+    Row(series_entries.motion_series, "q", {"element": 1, "frame": (12,), "v_series": (3, "n"), "result": (4, 18)}),
     Row(
         series_entries.hybrid_dynamics_series,
         "imposed q v accelerations efforts",
@@ -110,6 +116,7 @@ LINKAGES = [
     Row(closure_entries.nearest_motion, "q v x", {"second": False, "sizes": 1.0, "held": np.bool_(False), "x": "v"}),
     Row(hybrid_entries.constrained_hybrid, "q v tau a", {"imposed": "first", **RESULTS}),
     Row(derivative_entries.constrained_derivatives, "q v tau result", {"result": SLOPES}),
+    Row(derivative_entries.constrained_linear_matrices, "q v tau a A B", {"A": ("2n", "2n"), "B": ("2n", "n")}),
     Row(derivative_entries.shared_derivatives, "q v a driven result", {**EFFORTS, "result": SLOPES}),
     Row(
         derivative_entries.inverse_slopes_with_closures,

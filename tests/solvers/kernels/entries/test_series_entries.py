@@ -36,10 +36,10 @@ def test_stacks_of_other_sizes_are_refused(rows: int) -> None:
     short, wide = np.zeros((ROWS - 1, n)), np.zeros((ROWS, n + rows))
     v = arguments["v"]
     for stack in (short, wide):
-        assert series_entries.forward_dynamics_series(*tables, q, v, stack, np.zeros((ROWS, n))) == layout.WRONG_SIZE
-        assert series_entries.inverse_dynamics_series(*tables, q, stack, np.zeros((ROWS - 1, n))) == layout.WRONG_SIZE
-    assert series_entries.inverse_dynamics_series(*tables, q, np.zeros((ROWS, n)), np.zeros((0, n))) == layout.WRONG_SIZE
-    assert series_entries.inverse_dynamics_series(*tables, q, np.zeros((ROWS, n)), np.zeros((1, n))) == layout.OK
+        assert series_entries.forward_dynamics_series.rigid(*tables, q, v, stack, np.zeros((ROWS, n))) == layout.WRONG_SIZE
+        assert series_entries.inverse_dynamics_series.rigid(*tables, q, stack, np.zeros((ROWS - 1, n))) == layout.WRONG_SIZE
+    assert series_entries.inverse_dynamics_series.rigid(*tables, q, np.zeros((ROWS, n)), np.zeros((0, n))) == layout.WRONG_SIZE
+    assert series_entries.inverse_dynamics_series.rigid(*tables, q, np.zeros((ROWS, n)), np.zeros((1, n))) == layout.OK
 
 
 def test_numbers_that_are_not_finite_are_told() -> None:
@@ -52,8 +52,8 @@ def test_numbers_that_are_not_finite_are_told() -> None:
     )
     stack = np.zeros((ROWS, n))
     stack[-1, 0] = np.nan
-    assert series_entries.inverse_dynamics_series(*tables, q, stack, np.zeros((ROWS - 1, n))) == layout.NOT_FINITE
-    assert series_entries.forward_dynamics_series(*tables, q, v, stack, np.zeros((ROWS, n))) == layout.NOT_FINITE
+    assert series_entries.inverse_dynamics_series.rigid(*tables, q, stack, np.zeros((ROWS - 1, n))) == layout.NOT_FINITE
+    assert series_entries.forward_dynamics_series.rigid(*tables, q, v, stack, np.zeros((ROWS, n))) == layout.NOT_FINITE
     imposed, rest = np.ones(n, bool), (np.zeros((ROWS, n)), np.zeros((ROWS, n)), np.zeros((ROWS, n)))
-    kernel = series_entries.hybrid_dynamics_series  # also where they are not read
+    kernel = series_entries.hybrid_dynamics_series.rigid  # also where they are not read
     assert kernel(tables[0], imposed, *tables[1:], q, v, stack, *rest) == layout.NOT_FINITE

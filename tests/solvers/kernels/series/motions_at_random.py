@@ -47,22 +47,22 @@ class Moving:
         """Return the efforts and their derivatives."""
         motion = self.v_series if v_series is None else v_series
         efforts = np.full((len(motion) - 1, self.model.nv), np.nan)
-        status = series_entries.inverse_dynamics_series(CONSTANT, *self.tables, self.q, motion, efforts)
+        status = series_entries.inverse_dynamics_series.rigid(CONSTANT, *self.tables, self.q, motion, efforts)
         assert status == layout.OK
         return efforts
 
     def forward(self, tau_series: Array) -> Array:
         """Return the accelerations and their derivatives."""
         motion = np.full(tau_series.shape, np.nan)
-        status = series_entries.forward_dynamics_series(CONSTANT, *self.tables, self.q, self.v_series[0], tau_series, motion)
-        assert status == layout.OK
+        kernel = series_entries.forward_dynamics_series.rigid
+        assert kernel(CONSTANT, *self.tables, self.q, self.v_series[0], tau_series, motion) == layout.OK
         return motion
 
     def hybrid(self, tau_series: Array, a_series: Array, imposed: Array) -> tuple[Array, Array]:
         """Return the accelerations and efforts with their derivatives."""
         results = np.full(tau_series.shape, np.nan), np.full(tau_series.shape, np.nan)
         given = self.q, self.v_series[0], tau_series, a_series
-        assert series_entries.hybrid_dynamics_series(CONSTANT, imposed, *self.tables, *given, *results) == layout.OK
+        assert series_entries.hybrid_dynamics_series.rigid(CONSTANT, imposed, *self.tables, *given, *results) == layout.OK
         return results
 
 

@@ -102,6 +102,6 @@ def test_a_joint_that_moves_no_inertia_is_told() -> None:
     s.connect("world", tt.RigidBody("point", 1.0, com=[0, 0, 0.5]), tt.Revolute("spin", axis=[0, 0, 1], armature=1.0))
     system: Any = s.resolve().mechanism.engine.system  # type: ignore[attr-defined]
     floats, given = system.floats.copy(), (np.zeros(1), np.zeros(1), np.zeros((3, 1)), np.empty((3, 1)))
-    assert series_entries.forward_dynamics_series(CONSTANT, system.ints, floats, *given) == layout.OK
+    assert series_entries.forward_dynamics_series.rigid(CONSTANT, system.ints, floats, *given) == layout.OK
     floats[:, layout.ARMATURE] = 0.0
-    assert series_entries.forward_dynamics_series(CONSTANT, system.ints, floats, *given) == 1
+    assert series_entries.forward_dynamics_series.rigid(CONSTANT, system.ints, floats, *given) == 1
