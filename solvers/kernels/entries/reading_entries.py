@@ -9,10 +9,11 @@ from titop.solvers.kernels.closures.closure_derivatives import write_closure_wre
 from titop.solvers.kernels.closures.constraint_rows import opened
 from titop.solvers.kernels.closures.least_norm import find_multipliers
 from titop.solvers.kernels.entries.pair import pair
-from titop.solvers.kernels.equations.whole_passes import inverse_from, inverse_whole, start_inverse, status_of_rows, world_rows
+from titop.solvers.kernels.equations.whole_passes import inverse_from, inverse_whole, status_of_rows, world_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.sensor_readings import JOINT_WRENCH, MULTIPLIER, asks_for, read_all
 from titop.solvers.kernels.tree.inverse import outward_motions
+from titop.solvers.kernels.tree.kinematics import start
 from titop.solvers.native.kernel import helper
 from titop.solvers.native.signatures import FLAG, FLOATS, INTS, VECTOR
 
@@ -45,9 +46,8 @@ def readings(what, frames, ints, floats, numbers, stages, q, v, a, result):
         if wrenches:
             status = inverse_whole(ints, floats, numbers, stages, law, q[row], v[row], a[row], work, world, efforts)
         else:
-            status = start_inverse(ints, floats, numbers, stages, law, q[row], v[row], work)
-            if status == layout.OK:
-                status = outward_motions(ints, floats, numbers, stages, law, q[row], v[row], a[row], work, layout.UNKNOWN)
+            start(floats, work)
+            status = outward_motions(ints, floats, numbers, stages, law, q[row], v[row], a[row], work, layout.UNKNOWN)
         if status != layout.OK:
             return status
         read_all(ints, floats, law, what, frames, q[row], v[row], work, None, pose, motion, result[row])
