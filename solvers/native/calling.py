@@ -192,71 +192,55 @@ def _lines(lines: Iterable[str]) -> str:
     return "\n".join(f"  {line}" for line in lines)
 
 
-def _load_lane(lane: int) -> Iterator[str]:
-    """Yield the lines that copy number k of a state, or of the last one, to a lane."""
-    yield f"%state{lane} = add i64 %row, {lane}"
-    yield f"%is_state{lane} = icmp slt i64 %state{lane}, %rows"
-    yield f"%from{lane} = select i1 %is_state{lane}, i64 %state{lane}, i64 %last"
-    yield f"%begin{lane} = mul i64 %from{lane}, %count"
-    yield f"%place{lane} = add i64 %begin{lane}, %k"
-    yield f"%source{lane} = getelementptr double, ptr %data, i64 %place{lane}"
-    yield f"%number{lane} = load double, ptr %source{lane}"
-    yield f"%index{lane} = add i64 %to, {lane}"
-    yield f"%target{lane} = getelementptr double, ptr %lanes, i64 %index{lane}"
-    yield f"store double %number{lane}, ptr %target{lane}"
+def _transposing(name: str, before: str, of_each: tuple[str, ...], after: str) -> str:
+    """Return a function between rows of `count` numbers and lanes, from state `row` on of `rows` in all, one number at a time.
 
-
-#: Rows of numbers into lanes, and back: `count` numbers of each state from `row` on, of `rows` states in all.
-_LANES = f"""
-define private void @load_lanes(ptr %data, i64 %count, i64 %row, i64 %rows, ptr %lanes) {{
+    Lanes for which there is no state are those of the last one.
+    """
+    places = (
+        line.format(lane=lane, before=lane - 1 if lane else "")
+        for lane in range(LANE_COUNT)
+        for line in (
+            "%state{lane} = add i64 %row, {lane}",
+            "%is_state{lane} = icmp slt i64 %state{lane}, %rows",
+            "%from{lane} = select i1 %is_state{lane}, i64 %state{lane}, i64 %last",
+            "%begin{lane} = mul i64 %from{lane}, %count",
+            "%place{lane} = add i64 %begin{lane}, %k",
+            "%number_at{lane} = getelementptr double, ptr %data, i64 %place{lane}",
+            *of_each,
+        )
+    )
+    return f"""
+define private void @{name}(ptr %data, i64 %count, i64 %row, i64 %rows, ptr %lanes) {{
   %last = sub i64 %rows, 1
   br label %next
 next:
-  %k = phi i64 [0, %0], [%following, %load]
+  %k = phi i64 [0, %0], [%following, %move]
   %is_left = icmp slt i64 %k, %count
-  br i1 %is_left, label %load, label %done
-load:
-  %to = mul i64 %k, {LANE_COUNT}
-{_lines(line for lane in range(LANE_COUNT) for line in _load_lane(lane))}
+  br i1 %is_left, label %move, label %done
+move:
+  %at = getelementptr {_ALL}, ptr %lanes, i64 %k
+  {before}
+{_lines(places)}
+  {after}
   %following = add i64 %k, 1
   br label %next
-done:
-  ret void
-}}
-
-define private void @store_lanes(ptr %data, i64 %count, i64 %row, i64 %rows, ptr %lanes) {{
-  br label %next_row
-next_row:
-  %lane = phi i64 [0, %0], [%following_lane, %stored]
-  %at = add i64 %row, %lane
-  %is_lane = icmp slt i64 %lane, {LANE_COUNT}
-  %is_row = icmp slt i64 %at, %rows
-  %is_left = and i1 %is_lane, %is_row
-  br i1 %is_left, label %start, label %done
-start:
-  %begin = mul i64 %at, %count
-  %to = getelementptr double, ptr %data, i64 %begin
-  br label %next
-next:
-  %k = phi i64 [0, %start], [%following, %store]
-  %is_number = icmp slt i64 %k, %count
-  br i1 %is_number, label %store, label %stored
-store:
-  %wide = mul i64 %k, {LANE_COUNT}
-  %place = add i64 %wide, %lane
-  %from = getelementptr double, ptr %lanes, i64 %place
-  %number = load double, ptr %from
-  %target = getelementptr double, ptr %to, i64 %k
-  store double %number, ptr %target
-  %following = add i64 %k, 1
-  br label %next
-stored:
-  %following_lane = add i64 %lane, 1
-  br label %next_row
 done:
   ret void
 }}
 """
+
+
+#: A number in each lane.
+_ALL = f"<{LANE_COUNT} x double>"
+_LOADED = "%number{lane} = load double, ptr %number_at{lane}"
+_PLACED = f"%all{{lane}} = insertelement {_ALL} %all{{before}}, double %number{{lane}}, i32 {{lane}}"
+_TAKEN = f"%number{{lane}} = extractelement {_ALL} %all, i32 {{lane}}"
+_STORED = "store double %number{lane}, ptr %number_at{lane}"
+#: Rows of numbers into lanes, and back.
+_LANES = _transposing(
+    "load_lanes", f"%all = freeze {_ALL} undef", (_LOADED, _PLACED), f"store {_ALL} %all{LANE_COUNT - 1}, ptr %at"
+) + _transposing("store_lanes", f"%all = load {_ALL}, ptr %at", (_TAKEN, _STORED), "")
 
 
 def python_function(name: str, native: str, signature: Signature) -> str:

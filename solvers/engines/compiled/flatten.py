@@ -112,6 +112,7 @@ class _Flattening:
         ):
             header[column] = value
         self._mark_ports(count)
+        self._gather(count)
         self.frames = {name: row if row > _WELDED else count + _WELDED - row for name, row in self.frames.items()}
         for entries in (*self.sources.rows, *self.welded.rows):
             if entries[packing.BEARER] <= _WELDED:
@@ -311,6 +312,16 @@ class _Flattening:
                 self.ints.rows[element][layout.USED] |= bit
                 if row < elements:
                     self.ints.rows[element][layout.BEARING] |= bit
+
+    def _gather(self, elements: int) -> None:
+        """Let elements gather inertia where the last of their children does; leaves, and general blocks, in their own rows."""
+        for row in range(elements - 1, 0, -1):
+            entries = self.ints.rows[row]
+            if entries[layout.GATHERED] < 0:
+                entries[layout.GATHERED] = row
+            before = self.ints.rows[entries[layout.PARENT]]
+            if before[layout.LAW] < 0 and before[layout.GATHERED] < 0:
+                before[layout.GATHERED] = entries[layout.GATHERED]
 
     def _springs(self) -> int:
         """Add rows for built-in joints with a stiffness, damping, friction or stops, and for limits; return their number."""

@@ -22,7 +22,7 @@ from titop.solvers.kernels.closures.closure_derivatives import (
 from titop.solvers.kernels.closures.following import fold_vectors, number_rows, unfold_vectors
 from titop.solvers.kernels.closures.least_norm import add_least, take_least
 from titop.solvers.kernels.equations.linearise import linearise, linearise_blocks, sum_rows
-from titop.solvers.kernels.equations.whole_passes import outward_whole
+from titop.solvers.kernels.equations.whole_passes import moving_rooms, outward_whole
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import entry_at, lane_count
 from titop.solvers.kernels.tree.factor import solve_rows, solve_triangles
@@ -68,10 +68,7 @@ def slopes_rooms(ints, paths, loops, law, q):
         np.empty((2, n), np.int64),
     )
     sums = np.empty((sum_rows(ints), layout.SUM_COLUMNS if law is None else layout.FULL_COLUMNS), q.dtype)
-    work, world = (
-        np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype),
-        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
-    )
+    work, world = moving_rooms(ints, layout.FORWARD_COLUMNS, q)
     return (
         work,
         world,

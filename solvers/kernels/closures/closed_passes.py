@@ -45,7 +45,8 @@ def efforts_and_constraints(ints, floats, numbers, stages, law, loops, q, v, a, 
 @helper
 def constraints_at(ints, floats, law, loops, q, v, work, world, sides, jacobian):
     """Write the constraints' values, second derivatives and Jacobian, from known twists, laws and accelerations."""
-    world_poses(ints, law, work, world)
+    if loops[0, layout.RIGIDS] > 0:
+        world_poses(ints, law, work, world)
     constraints(ints, floats, law, loops, q, v, work, world, sides[0], jacobian, sides[1])
 
 
@@ -76,18 +77,19 @@ def constrained(tree, loops, imposed, ints, floats, numbers, stages, law, spare,
         for j in range(law.size):
             spare[0, j] = law[0, j]
     mass_and_efforts_of(ints, floats, law, q, v, start, work, world, a, matrix)
-    constraints_at(ints, floats, law, loops, q, v, work, world, sides, jacobian)
-    fold_rows(loops, floats, jacobian, folded)
-    leaders_lengths(loops, floats, lengths)
-    weight = 0.0
-    for j in range(n if loops[0, layout.STIFFENED] else 0):
-        weight = max(weight, matrix[j, j] / (lengths[j] * lengths[j]))
-    largest = longest_row(loops, floats, jacobian, imposed)
-    if imposed is not None:
-        add_gears(loops, jacobian, start, bias)
-        for c in range(m):
-            clear_where(imposed, folded[c])
-    r = choose_rows(folded, lengths, largest, sides[2], chosen)
+    r, weight = 0, 0.0
+    if m > 0 or imposed is not None:
+        constraints_at(ints, floats, law, loops, q, v, work, world, sides, jacobian)
+        fold_rows(loops, floats, jacobian, folded)
+        leaders_lengths(loops, floats, lengths)
+        for j in range(n if loops[0, layout.STIFFENED] else 0):
+            weight = max(weight, matrix[j, j] / (lengths[j] * lengths[j]))
+        largest = longest_row(loops, floats, jacobian, imposed)
+        if imposed is not None:
+            add_gears(loops, jacobian, start, bias)
+            for c in range(m):
+                clear_where(imposed, folded[c])
+        r = choose_rows(folded, lengths, largest, sides[2], chosen)
     if r < 0 or (r + loops[0, layout.FOLLOWERS] != loops[0, layout.RANK] and not loops[0, layout.HELD]):
         return layout.SINGULAR
     for j in range(n):

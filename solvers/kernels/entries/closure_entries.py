@@ -19,6 +19,7 @@ from titop.solvers.kernels.equations.whole_passes import (
     efforts_from,
     mass_and_efforts,
     mass_and_efforts_of,
+    moving_rooms,
     outward_moved,
     outward_whole,
     sizes_fit,
@@ -41,10 +42,7 @@ def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a
     if not sizes_fit(ints, q, v, tau, a):
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    work, world = (
-        np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype),
-        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
-    )
+    work, world = moving_rooms(ints, layout.FORWARD_COLUMNS, q)
     rooms, result = (work, world, constrained_rooms(loops, a.size, q)), np.empty(a.size, q.dtype)
     status = constrained(tree, loops, None, ints, floats, numbers, stages, law, None, q, v, tau, rooms, None, None, result)
     copy(result, a)  # last: `a` may share memory with an argument
@@ -55,7 +53,7 @@ def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a
 def _least_efforts(loops, unknown, driven, ints, floats, numbers, stages, law, q, v, a, tau, matrix):
     """Write the least efforts, and unless it is None the mass matrix of the tree; return a status."""
     n, k, columns = tau.size, loops[0, layout.ROWS], layout.INVERSE_COLUMNS if matrix is None else layout.FORWARD_COLUMNS
-    work, world = np.empty((ints[0, layout.ELEMENTS], columns), q.dtype), np.empty((ints[0, layout.ELEMENTS], 12), q.dtype)
+    work, world = moving_rooms(ints, columns, q)
     jacobian, sides, efforts = np.empty((k, n), q.dtype), np.empty((3, k), q.dtype), np.empty(n, q.dtype)
     if matrix is None:
         status = efforts_and_constraints(
@@ -103,10 +101,7 @@ def nearest_motion(loops, second, sizes, ints, floats, numbers, stages, q, v, he
     if not sizes_fit(ints, q, v, x, x):
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    work, world = (
-        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
-        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
-    )
+    work, world = moving_rooms(ints, layout.INVERSE_COLUMNS, q)
     n, k = x.size, loops[0, layout.ROWS]
     jacobian, sides, nearest, efforts = (
         np.empty((k, n), q.dtype),
@@ -158,10 +153,7 @@ def implicit_equations(
     """
     law, nx = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, x.size
     first = loops[0, layout.ROWS] - loops[0, layout.GEARS]
-    work, world = (
-        np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype),
-        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
-    )
+    work, world = moving_rooms(ints, layout.FORWARD_COLUMNS, q)
     if whole:
         status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
     else:
@@ -191,9 +183,6 @@ def implicit_equations(
 def constraint_rows(loops, ints, floats, numbers, stages, q, v, sides, jacobian):
     """The values and the bias of all constraints into the first `sides` (3 x k), and their Jacobian (k x nv)."""
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    work, world = (
-        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
-        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
-    )
+    work, world = moving_rooms(ints, layout.INVERSE_COLUMNS, q)
     a, efforts = np.zeros(v.size, q.dtype), np.empty(v.size, q.dtype)
     return efforts_and_constraints(ints, floats, numbers, stages, law, loops, q, v, a, work, world, efforts, sides, jacobian)

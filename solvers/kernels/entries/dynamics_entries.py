@@ -13,6 +13,7 @@ from titop.solvers.kernels.equations.whole_passes import (
     forward_whole,
     inverse_whole,
     mass_and_efforts,
+    moving_rooms,
     outward_whole,
     sizes_fit,
     state_fits,
@@ -94,10 +95,7 @@ def mass_inverse_dynamics(ints, floats, numbers, stages, q, v, a, tau, matrix):
     if not sizes_fit(ints, q, v, a, tau) or matrix.shape[0] != ints[0, layout.NV] or matrix.shape[1] != ints[0, layout.NV]:
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    work, world = (
-        np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype),
-        np.empty((world_rows(ints), 12), q.dtype),
-    )
+    work, world = moving_rooms(ints, layout.FORWARD_COLUMNS, q)
     result = np.empty(tau.size, q.dtype)
     status = mass_and_efforts(ints, floats, numbers, stages, law, q, v, a, work, world, result, matrix)
     copy(result, tau)  # last: `tau` may share memory with an argument

@@ -27,6 +27,7 @@ from titop.solvers.kernels.closures.least_norm import (
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.whole_passes import (
     hybrid_from_twists,
+    moving_rooms,
     outward_whole,
     sizes_fit,
     status_of,
@@ -61,10 +62,7 @@ def hybrid_dynamics(imposed, ints, floats, numbers, stages, q, v, tau, a, accele
     if min(status_of(tau), status_of(a)) != layout.OK:  # also where they are not read
         return layout.NOT_FINITE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    work, world = (
-        np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype),
-        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
-    )
+    work, world = moving_rooms(ints, layout.FORWARD_COLUMNS, q)
     copy(a, accelerations)
     copy(tau, efforts)
     return _eliminated(imposed, ints, floats, numbers, stages, law, q, v, work, world, accelerations, efforts)
@@ -105,10 +103,7 @@ def constrained_hybrid(tree, loops, imposed, ints, floats, numbers, stages, q, v
     if min(status_of(tau), status_of(a)) != layout.OK:  # also where they are not read
         return layout.NOT_FINITE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    work, world = (
-        np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype),
-        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
-    )
+    work, world = moving_rooms(ints, layout.FORWARD_COLUMNS, q)
     mass, forward = np.empty((n, n), q.dtype), constrained_rooms(loops, n, q)
     passes = work, world, forward
     copy(a, accelerations)

@@ -10,17 +10,11 @@ from titop.solvers.kernels.closures.closure_derivatives import write_closure_wre
 from titop.solvers.kernels.closures.constraint_rows import opened
 from titop.solvers.kernels.closures.least_norm import find_multipliers
 from titop.solvers.kernels.entries.pair import pair
-from titop.solvers.kernels.equations.whole_passes import (
-    inverse_from,
-    inverse_whole,
-    sizes_fit,
-    start_inverse,
-    status_of,
-    world_rows,
-)
+from titop.solvers.kernels.equations.whole_passes import inverse_from, inverse_whole, sizes_fit, status_of, world_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.sensor_readings import JOINT_WRENCH, MULTIPLIER, asks_for, read_all
 from titop.solvers.kernels.tree.inverse import outward_motions
+from titop.solvers.kernels.tree.kinematics import start
 from titop.solvers.native.signatures import FLAG, FLOATS, INTS, RESULT, STATE, VECTOR
 
 #: Whether the system has general blocks or interactions: see `pair.Pair`.
@@ -43,9 +37,8 @@ def readings(what, frames, ints, floats, numbers, stages, q, v, a, result):
     if asks_for(what, JOINT_WRENCH, MULTIPLIER):
         status = inverse_whole(ints, floats, numbers, stages, law, q, v, a, work, world, np.empty(v.size, q.dtype))
     else:
-        status = start_inverse(ints, floats, numbers, stages, law, q, v, work)
-        if status == layout.OK:
-            status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, layout.UNKNOWN)
+        start(floats, work)
+        status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, layout.UNKNOWN)
     if status != layout.OK:
         return status
     pose, motion = np.empty((1, 12), q.dtype), np.empty((1, 24), q.dtype)

@@ -13,19 +13,13 @@ import numpy as np
 
 from titop.blocks.basics.choices import everywhere
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.records import law_size, result_at
-from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
-from titop.solvers.kernels.laws.compiled_laws import add_port_wrenches, write_own_result
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts, apply_interactions, write_interactions
 from titop.solvers.kernels.ports.loads import apply_loads, apply_to_ports
 from titop.solvers.kernels.ports.surroundings import subtract_from_laws, subtract_from_wrenches, write_surroundings
-from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, copy, put_six, rigid_wrench, six
-from titop.solvers.kernels.tree.armatures import armature_effort
+from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.composite import write_mass_matrix
 from titop.solvers.kernels.tree.forward import inward_elimination, outward_accelerations, rigid_laws
-from titop.solvers.kernels.tree.general import write_port_accelerations
-from titop.solvers.kernels.tree.inverse import accelerate, inward_wrenches, outward_motions, without_wrenches
-from titop.solvers.kernels.tree.joints import along_joint
+from titop.solvers.kernels.tree.inverse import inward_wrenches, outward_motions
 from titop.solvers.kernels.tree.kinematics import outward_twists, start, world_poses
 from titop.solvers.kernels.tree.springs import add_passive_efforts
 from titop.solvers.native.kernel import helper, shared
@@ -46,6 +40,13 @@ def sizes_fit(ints, q, v, x, out):
 def world_rows(ints):
     """Return the number of rows that `apply_wrenches` needs in `world`."""
     return ints[0, layout.ELEMENTS] if ints[0, layout.INERTIAL_LOADS] or ints[0, layout.INTERACTIONS] else 0
+
+
+@shared
+def moving_rooms(ints, columns, q):
+    """Return `work` of so many columns, and `world` with room for the poses of all elements."""
+    count = ints[0, layout.ELEMENTS]
+    return np.empty((count, columns), q.dtype), np.empty((count, 12), q.dtype)
 
 
 @helper
@@ -155,21 +156,12 @@ def outward_moved(ints, floats, numbers, stages, law, q, v, a, work, world, know
 
     No law is asked for M and S. Where accelerations are not read, v may stand for them.
     """
-    status = start_inverse(ints, floats, numbers, stages, law, q, v, work) if known == layout.UNKNOWN else layout.OK
-    if status == layout.OK:
-        status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known)
+    if known == layout.UNKNOWN:
+        start(floats, work)
+    status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known)
     if law is not None and known == layout.UNKNOWN and status == layout.OK:
         status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
     return status
-
-
-@helper
-def start_inverse(ints, floats, numbers, stages, law, q, v, work):
-    """Write what inverse dynamics begin with: with general blocks the world's motion only, else all twists; return a status."""
-    if law is None:
-        return outward_twists(ints, floats, numbers, stages, law, q, v, work)
-    start(floats, work)
-    return layout.OK
 
 
 @helper
@@ -199,7 +191,7 @@ def eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world):
         subtract_from_laws(ints, law)
     rigid_laws(ints, floats, law, work)
     apply_wrenches(ints, floats, law, work, world, False)
-    status = inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi)
+    status = inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi, False)
     if status == layout.OK:
         outward_accelerations(ints, floats, law, v, a, effort, imposed, work, multi)
     return status
@@ -245,52 +237,7 @@ def mass_and_efforts(ints, floats, numbers, stages, law, q, v, a, work, world, t
 def mass_and_efforts_of(ints, floats, law, q, v, a, work, world, tau, matrix):
     """Do so from known twists, laws, and what interactions do."""
     start_efforts(ints, floats, q, v, tau)
-    _outward_wrenches(ints, floats, law, v, a, work)
+    outward_motions(ints, floats, None, None, law, q, v, a, work, layout.KNOWN)
     apply_to_all(ints, floats, law, work, world, tau)
-    _inward_wrenches(ints, floats, law, a, work, tau)
+    inward_wrenches(ints, floats, None, None, law, q, v, a, work, tau)
     write_mass_matrix(ints, floats, law, work, matrix)
-
-
-@helper
-def _outward_wrenches(ints, floats, law, v, a, work):
-    """From known twists and laws outwards: accelerations, and what moves each block alone."""
-    for i in range(1, ints[0, layout.ELEMENTS]):
-        acceleration = accelerate(ints, floats, law, i, v, a, work)
-        if law is not None and ints[i, layout.LAW] >= 0:
-            n, ports, used, k = ints[i, layout.OWN], ints[i, layout.PORT_COUNT], ints[i, layout.USED], ints[i, layout.OWN_V]
-            write_port_accelerations(n, ports, used, law, ints[i, layout.LAW], acceleration, a, k)
-            without_wrenches(ints, law, i, work)
-            record, own = row_at(address_of(law, ints[i, layout.LAW]), law_size(n, ports)), vector_at(address_of(a, k), n)
-            write_own_result(n, record, acceleration, own, record, result_at(n))
-            continue
-        put_six(work, i, layout.BIAS, rigid_wrench(floats, i, layout.MASS, six(work, i, layout.TWIST), acceleration))
-
-
-@helper
-def _inward_wrenches(ints, floats, law, a, work, tau):
-    """From the leaves inwards: efforts."""
-    for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
-        p = ints[i, layout.PARENT]
-        if law is not None and ints[i, layout.LAW] >= 0:
-            _add_result(ints, law, i, work, tau)
-        wrench = six(work, i, layout.BIAS)
-        along_joint(ints, floats, i, wrench, tau, ints[i, layout.V])
-        armature_effort(ints, floats, i, a, tau, ints[i, layout.V])
-        if p == 0:
-            continue
-        wrench = carry_wrench(work, i, layout.R, wrench)
-        if law is not None and ints[i, layout.PORT] >= 0:
-            add_six(law, 0, ints[i, layout.PORT] + layout.PORT_WRENCH, wrench)
-            continue
-        add_six(work, p, layout.BIAS, wrench)
-
-
-@helper
-def _add_result(ints, law, i, work, tau):
-    """Add what general block i takes, with what its ports carry, to the wrench on its parent port and to its efforts."""
-    n, ports = ints[i, layout.OWN], ints[i, layout.PORT_COUNT]
-    record, at = row_at(address_of(law, ints[i, layout.LAW]), law_size(n, ports)), result_at(n)
-    add_port_wrenches(n, ports, ints[i, layout.USED], record, record, record, at)
-    add_six(work, i, layout.BIAS, six(record, 0, at))
-    for j in range(n):
-        tau[ints[i, layout.OWN_V] + j] += record[0, at + 6 + j]

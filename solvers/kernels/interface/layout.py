@@ -57,7 +57,8 @@ APPLIED = 20  # offset in `law` of what surrounds it, -1 for one on which nothin
 APPLIED_SLOPES = 21  # offset in `slopes` of its derivatives
 USED = 22  # a bit for each of a general block's ports that is in use (see `records.is_used`)
 BEARING = 23  # and for each that bears an element: others only have loads
-INT_COLUMNS = 24
+GATHERED = 24  # row of `work` in which the elimination gathers the inertia of its subtree
+INT_COLUMNS = 25
 
 # -- ints: row of the world
 ELEMENTS = 0  # number of element rows

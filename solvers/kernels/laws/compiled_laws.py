@@ -15,7 +15,6 @@ import numpy as np
 from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import (
-    bias_at,
     by_rate_at,
     by_twist_at,
     columns_at,
@@ -27,21 +26,14 @@ from titop.solvers.kernels.interface.records import (
 )
 from titop.solvers.kernels.interface.stages import APPLYING_CALL, CALL, call_at, complex_type, ints_at, row_at, vector_at
 from titop.solvers.kernels.laws.matrices import clear, put_column
-from titop.solvers.kernels.spatial.algebra import (
-    add_six,
-    carry_wrench,
-    column_of,
-    copy,
-    dot,
-    entry_of,
-    minus,
-    plus,
-    put_six,
-    scaled,
-    six,
-    twist_cross,
+from titop.solvers.kernels.spatial.algebra import column_of, copy, minus, plus, put_six, scaled, six, twist_cross
+from titop.solvers.kernels.tree.general import (
+    add_port_wrenches,
+    at_port,
+    write_own_result,
+    write_port_accelerations,
+    write_port_twists,
 )
-from titop.solvers.kernels.tree.general import at_port, write_port_accelerations, write_port_twists
 from titop.solvers.native.kernel import Stage, StageHelper, helper
 
 #: The imaginary steps by which laws are differentiated.
@@ -234,32 +226,6 @@ def write_result(n, ports, used, law, x, a, wrenches, result, o):
     """Write W_P and tau into ``result[0]`` from `o`, from M, h and the ports in `law` and the ports' wrenches in `wrenches`."""
     write_own_result(n, law, x, a, result, o)
     add_port_wrenches(n, ports, used, law, wrenches, result, o)
-
-
-@helper
-def write_own_result(n, law, x, a, result, o):
-    """Write what W_P and tau are without wrenches at the ports, ``M x + h``."""
-    size = 6 + n
-    for r in range(size):
-        total = law[0, bias_at(n) + r] + dot(six(law, 0, r * size), x)
-        for j in range(n):
-            total += law[0, r * size + 6 + j] * a[j]
-        result[0, o + r] = total
-
-
-@helper
-def add_port_wrenches(n, ports, used, law, wrenches, result, o):
-    """Add to W_P and tau at ``result[0, o]`` what the ports' wrenches in `wrenches` ask for."""
-    for p in range(ports):
-        if not is_used(used, p):
-            continue
-        at = port_at(n, p)
-        wrench = six(wrenches, 0, at + layout.PORT_WRENCH)
-        add_six(result, 0, o, carry_wrench(law, 0, at, wrench))
-        for r in range(6):
-            s, w = at + layout.PORT_S + r * n, entry_of(wrench, r)
-            for j in range(n):
-                result[0, o + 6 + j] += law[0, s + j] * w
 
 
 def _outward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):

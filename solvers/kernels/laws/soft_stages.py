@@ -12,7 +12,7 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, by_rate_at, by_twist_at, columns_at, is_used, port_at, result_at
 from titop.solvers.kernels.interface.stages import row_at
 from titop.solvers.kernels.laws import soft_points as soft
-from titop.solvers.kernels.laws.compiled_laws import CompiledLaw, add_port_wrenches
+from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.kernels.laws.matrices import (
     add_passive_slopes,
     add_scaled,
@@ -23,7 +23,7 @@ from titop.solvers.kernels.laws.matrices import (
     wide_times,
 )
 from titop.solvers.kernels.spatial.algebra import column_of, minus, plus, put_six, six, transport, twist_cross
-from titop.solvers.kernels.tree.general import port_column, write_port_accelerations, write_port_twists
+from titop.solvers.kernels.tree.general import add_port_wrenches, port_column, write_port_accelerations, write_port_twists
 from titop.solvers.native.kernel import helper
 
 

@@ -109,7 +109,7 @@ def _factor(ints, floats, imposed, q, still, work, multi):
             if status != layout.OK:
                 return status
     rigid_laws(ints, floats, None, work)
-    return inward_elimination(ints, floats, None, still, still, still, imposed, work, multi)
+    return inward_elimination(ints, floats, None, still, still, still, imposed, work, multi, True)
 
 
 @shared

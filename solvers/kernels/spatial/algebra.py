@@ -243,13 +243,11 @@ def put_inertia(t, i, o, inertia):
 
 
 @helper
-def add_inertia(t, i, o, inertia):
-    """Add the blocks of an inertia to those that start at ``t[i, o]``."""
-    a, b, c = inertia
-    add_six(t, i, o, a)
-    add_six(t, i, o + 6, (b[0], b[1], b[2], b[3], b[4], b[5]))
-    add_three(t, i, o + 12, (b[6], b[7], b[8]))
-    add_six(t, i, o + 15, c)
+def both_inertias(x, y):
+    """Return the blocks of the sum of two inertias."""
+    (a, b, c), (d, e, f) = x, y
+    first = plus((b[0], b[1], b[2], b[3], b[4], b[5]), (e[0], e[1], e[2], e[3], e[4], e[5]))
+    return plus(a, d), (*first, b[6] + e[6], b[7] + e[7], b[8] + e[8]), plus(c, f)
 
 
 @helper

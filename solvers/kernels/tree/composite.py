@@ -7,14 +7,15 @@ import numpy as np
 from titop.blocks.laws.vectors import product
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import (
-    add_inertia,
     add_six,
     add_three,
+    both_inertias,
     carry_inertia,
     carry_wrench,
     cross,
     inertia_times,
     matrix_of,
+    put_inertia,
     put_pose,
     put_six,
     put_three,
@@ -25,7 +26,7 @@ from titop.solvers.kernels.spatial.algebra import (
     six,
     three,
 )
-from titop.solvers.kernels.tree.forward import inertia_of, take_law, write_rigid_inertia
+from titop.solvers.kernels.tree.forward import inertia_of, rigid_inertia, take_law
 from titop.solvers.kernels.tree.general import add_at_port, port_effort
 from titop.solvers.kernels.tree.joints import along_joint, axis, coordinates_of
 from titop.solvers.native.kernel import helper, shared
@@ -135,7 +136,7 @@ def composite_inertias(ints, floats, law, work):
     """From the leaves inwards: the inertia of every subtree with all its joints held, into the work rows."""
     for i in range(1, ints[0, layout.ELEMENTS]):
         if ints[i, layout.LAW] < 0:
-            write_rigid_inertia(floats, i, work)
+            put_inertia(work, i, layout.MA, rigid_inertia(floats, i))
     for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
         if ints[i, layout.LAW] >= 0:
             take_law(ints, law, i, work)
@@ -147,7 +148,7 @@ def composite_inertias(ints, floats, law, work):
         if ints[i, layout.PORT] >= 0:
             add_at_port(ints, law, i, p, a, b, c, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
             continue
-        add_inertia(work, p, layout.MA, (a, b, c))
+        put_inertia(work, p, layout.MA, both_inertias(inertia_of(work, p), (a, b, c)))
 
 
 @helper

@@ -30,9 +30,9 @@ def factor(tree, matrix):
         pivot = matrix[k, k]
         if not everywhere(pivot > 0.0):
             return k
-        i, below = tree[1, k], k
+        i, below, inverse = tree[1, k], k, 1.0 / pivot
         while i >= 0:
-            share = matrix[k, i] / pivot
+            share = matrix[k, i] * inverse
             j = i
             while j >= 0:
                 matrix[i, j] -= share * matrix[k, j]

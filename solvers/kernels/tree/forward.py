@@ -24,8 +24,8 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, is_used, port_at
 from titop.solvers.kernels.interface.stages import part_of
 from titop.solvers.kernels.spatial.algebra import (
-    add_inertia,
     add_six,
+    both_inertias,
     carry_inertia,
     carry_wrench,
     dot,
@@ -42,7 +42,7 @@ from titop.solvers.kernels.spatial.algebra import (
 )
 from titop.solvers.kernels.tree.general import (
     add_at_port,
-    carry_on,
+    carried_on,
     eliminate_own,
     inertia_blocks,
     law_bias,
@@ -56,25 +56,28 @@ from titop.solvers.kernels.tree.kinematics import parent_motion
 from titop.solvers.kernels.tree.multi_joints import eliminate_multi, rest_of_multi, restore_multi
 from titop.solvers.native.kernel import helper
 
+_NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
 
 @helper
 def rigid_laws(ints, floats, law, work):
-    """Write every rigid body's inertia and gyroscopic wrench, and what every body alone has to move."""
+    """Write every rigid body's gyroscopic wrench; of what gathers inertia in its own row, what it alone has to move."""
     for i in range(1, ints[0, layout.ELEMENTS]):
         if ints[i, layout.LAW] < 0:
             put_six(work, i, layout.BIAS, gyroscopic(floats, i, layout.MASS, six(work, i, layout.TWIST)))
-            write_rigid_inertia(floats, i, work)
-            work[i, layout.CARRIED] = floats[i, layout.MASS]
-            work[i, layout.CARRIED + 1] = floats[i, layout.TURNING]
+            if ints[i, layout.GATHERED] == i:
+                put_inertia(work, i, layout.MA, rigid_inertia(floats, i))
+                work[i, layout.CARRIED], work[i, layout.CARRIED + 1] = floats[i, layout.MASS], floats[i, layout.TURNING]
         elif law is not None:
             start_carried(ints, law, i, work)
 
 
 @helper
-def write_rigid_inertia(floats, i, work):
+def rigid_inertia(floats, i):
+    """Return the blocks a, b, c of rigid body i's inertia."""
     mass, (x, y, z) = floats[i, layout.MASS], three(floats, i, layout.MOMENT)
     diagonal, coupled = (mass, mass, mass, 0.0, 0.0, 0.0), (0.0, z, -y, -z, 0.0, x, y, -x, 0.0)
-    put_inertia(work, i, layout.MA, (diagonal, coupled, six(floats, i, layout.INERTIA)))
+    return diagonal, coupled, six(floats, i, layout.INERTIA)
 
 
 @helper
@@ -84,8 +87,11 @@ def inertia_of(work, i):
 
 
 @helper
-def inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi):
-    """From the leaves inwards: every subtree becomes ``W = MA A + pA`` at its parent port; return a status."""
+def inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi, kept):
+    """From the leaves inwards: every subtree becomes ``W = MA A + pA`` at its parent port; return a status.
+
+    MA stays in each element's row if it is `kept`; otherwise elements that follow each other gather theirs in one row.
+    """
     for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
         if law is not None and ints[i, layout.LAW] >= 0:
             status = eliminate_own(ints, law, i, a, effort, imposed, floats[i, layout.ROUNDING])
@@ -93,23 +99,28 @@ def inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi):
                 return status
             take_law(ints, law, i, work)
         kind = ints[i, layout.KIND]
-        inertia, bias = inertia_of(work, i), six(work, i, layout.BIAS)
-        gamma = coriolis(ints, floats, i, six(work, i, layout.TWIST), v, ints[i, layout.V])
+        row, bias = i if kept else ints[i, layout.GATHERED], six(work, i, layout.BIAS)
+        left = row
         if kind == layout.AXIAL:
-            pivot, inertia, bias = _eliminate_axial(ints, floats, i, inertia, bias, gamma, a, effort, imposed, work)
+            pivot, bias = _eliminate_axial(ints, floats, i, bias, v, a, effort, imposed, work, row)
             p, w = floats[i, layout.LINEAR], floats[i, layout.ANGULAR]
-            carried = p * p * work[i, layout.CARRIED] + w * w * work[i, layout.CARRIED + 1]
+            carried = p * p * work[row, layout.CARRIED] + w * w * work[row, layout.CARRIED + 1]
             if not everywhere(pivot > floats[i, layout.ROUNDING] * carried):
                 return i
-        elif kind == layout.SPHERICAL or kind == layout.FREE:
-            status = eliminate_multi(ints, floats, i, inertia, bias, a, effort, imposed, work, multi)
+        else:
+            put_six(work, i, layout.U, _NOTHING)
+            work[i, layout.PIVOT] = 0.0
+        if kind == layout.SPHERICAL or kind == layout.FREE:
+            status = eliminate_multi(ints, floats, i, inertia_of(work, row), bias, a, effort, imposed, work, row, multi)
             if status != layout.OK:
                 return status
             inertia = inertia_blocks(multi, ints[i, layout.MULTI], layout.FULL, 6)
-            bias = six(multi, ints[i, layout.MULTI], layout.FULL_P)
-            bias = plus(bias, inertia_times(inertia[0], inertia[1], inertia[2], gamma))
+            left = 0  # the world's row, which has no inertia of its own
+            put_inertia(work, left, layout.MA, inertia)
+            gamma = coriolis(ints, floats, i, six(work, i, layout.TWIST), v, ints[i, layout.V])
+            bias = plus(six(multi, ints[i, layout.MULTI], layout.FULL_P), inertia_times(*inertia, gamma))
         if ints[i, layout.PARENT] > 0:
-            _transmit(ints, law, i, inertia, bias, work)
+            _transmit(ints, floats, law, i, bias, work, row, left, kept)
     return layout.OK
 
 
@@ -121,45 +132,59 @@ def take_law(ints, law, i, work):
 
 
 @helper
-def _eliminate_axial(ints, floats, i, inertia, bias, gamma, a, effort, imposed, work):
-    """Eliminate one coordinate along and about z; return D (infinite for an imposed motion), inertia and bias at the joint."""
-    (axx, ayy, azz, axy, axz, ayz), (b00, b01, b02, b10, b11, b12, b20, b21, b22), (cxx, cyy, czz, cxy, cxz, cyz) = inertia
-    k, p, w = ints[i, layout.V], floats[i, layout.LINEAR], floats[i, layout.ANGULAR]
+def _eliminate_axial(ints, floats, i, bias, v, a, effort, imposed, work, row):
+    """Write U and 1 / D of a coordinate along and about z; return D (infinite for an imposed motion) and the joint's wrench."""
+    inertia, k, p, w = inertia_of(work, row), ints[i, layout.V], floats[i, layout.LINEAR], floats[i, layout.ANGULAR]
+    (_, _, azz, _, axz, ayz), (_, _, b02, _, _, b12, b20, b21, b22), (_, _, czz, _, cxz, cyz) = inertia
+    gamma = coriolis(ints, floats, i, six(work, i, layout.TWIST), v, k)
     u = (p * axz + w * b02, p * ayz + w * b12, p * azz + w * b22, p * b20 + w * cxz, p * b21 + w * cyz, p * b22 + w * czz)
+    turned = plus(bias, inertia_times(*inertia, gamma))
     put_six(work, i, layout.U, u)
     if imposed is not None and imposed[k]:
-        y = a[k]
-        moved = (gamma[0], gamma[1], gamma[2] + p * y, gamma[3], gamma[4], gamma[5] + w * y)
-        return np.inf, inertia, plus(bias, inertia_times(inertia[0], inertia[1], inertia[2], moved))
+        work[i, layout.PIVOT] = 0.0
+        return np.inf, plus(turned, scaled(a[k], u))
     pivot = p * u[2] + w * u[5] + floats[i, layout.ARMATURE]
     inverse = 1.0 / pivot
     rest = effort[k] - (p * bias[2] + w * bias[5])
     work[i, layout.PIVOT], work[i, layout.REST_EFFORT] = inverse, rest
-    share = scaled(inverse, u)
-    s0, s1, s2, s3, s4, s5 = share
-    a6 = (axx - u[0] * s0, ayy - u[1] * s1, azz - u[2] * s2, axy - u[0] * s1, axz - u[0] * s2, ayz - u[1] * s2)
-    b9 = (
-        b00 - u[0] * s3, b01 - u[0] * s4, b02 - u[0] * s5,
-        b10 - u[1] * s3, b11 - u[1] * s4, b12 - u[1] * s5,
-        b20 - u[2] * s3, b21 - u[2] * s4, b22 - u[2] * s5,
-    )  # fmt: skip
-    c6 = (cxx - u[3] * s3, cyy - u[4] * s4, czz - u[5] * s5, cxy - u[3] * s4, cxz - u[3] * s5, cyz - u[4] * s5)
-    turned = inertia_times(a6, b9, c6, gamma)
-    return pivot, (a6, b9, c6), plus(plus(bias, turned), scaled(rest, share))
+    return pivot, plus(turned, scaled(inverse * (rest - dot(u, gamma)), u))
 
 
 @helper
-def _transmit(ints, law, i, inertia, bias, work):
-    """Add what element i's subtree presents at its joint to the parent."""
+def _left_inertia(work, i, row):
+    """Return what eliminating element i's axial coordinate, if it has one, leaves of the inertia in a row."""
+    (axx, ayy, azz, axy, axz, ayz), b, (cxx, cyy, czz, cxy, cxz, cyz) = inertia_of(work, row)
+    u = six(work, i, layout.U)
+    s0, s1, s2, s3, s4, s5 = scaled(-work[i, layout.PIVOT], u)
+    a6 = (axx + u[0] * s0, ayy + u[1] * s1, azz + u[2] * s2, axy + u[0] * s1, axz + u[0] * s2, ayz + u[1] * s2)
+    b9 = (
+        b[0] + u[0] * s3, b[1] + u[0] * s4, b[2] + u[0] * s5,
+        b[3] + u[1] * s3, b[4] + u[1] * s4, b[5] + u[1] * s5,
+        b[6] + u[2] * s3, b[7] + u[2] * s4, b[8] + u[2] * s5,
+    )  # fmt: skip
+    c6 = (cxx + u[3] * s3, cyy + u[4] * s4, czz + u[5] * s5, cxy + u[3] * s4, cxz + u[3] * s5, cyz + u[4] * s5)
+    return a6, b9, c6
+
+
+@helper
+def _transmit(ints, floats, law, i, bias, work, row, left, kept):
+    """Add what element i's subtree, gathered in `row`, presents at its joint to the parent; its inertia is `left` in a row."""
     p = ints[i, layout.PARENT]
-    carry_on(ints, law, i, p, work)
-    a, b, c = carry_inertia(work, i, layout.R, inertia[0], inertia[1], inertia[2])
+    to = p if kept else ints[p, layout.GATHERED]
+    mass, turning = carried_on(ints, law, i, p, work, row)
+    a, b, c = carry_inertia(work, i, layout.R, *_left_inertia(work, i, left))
     bias = carry_wrench(work, i, layout.R, bias)
     if law is not None and ints[i, layout.PORT] >= 0:
         add_at_port(ints, law, i, p, a, b, c, bias)
-        return
-    add_six(work, p, layout.BIAS, bias)
-    add_inertia(work, p, layout.MA, (a, b, c))
+    else:
+        add_six(work, p, layout.BIAS, bias)
+        if ints[i, layout.GATHERED] == ints[p, layout.GATHERED]:
+            put_inertia(work, to, layout.MA, both_inertias(rigid_inertia(floats, p), (a, b, c)))
+            work[to, layout.CARRIED], work[to, layout.CARRIED + 1] = floats[p, layout.MASS], floats[p, layout.TURNING]
+        else:
+            put_inertia(work, to, layout.MA, both_inertias(inertia_of(work, to), (a, b, c)))
+    work[to, layout.CARRIED] += mass
+    work[to, layout.CARRIED + 1] += turning
 
 
 @helper
@@ -193,9 +218,6 @@ def restore_axial(ints, floats, i, x, a, effort, imposed, work):
     y = work[i, layout.PIVOT] * (work[i, layout.REST_EFFORT] - dot(u, x))
     a[k] = y
     return x[0], x[1], x[2] + p * y, x[3], x[4], x[5] + w * y
-
-
-_NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @helper

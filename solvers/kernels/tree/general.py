@@ -9,10 +9,12 @@ from titop.blocks.basics.choices import everywhere
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, carried_at, is_used, port_at
 from titop.solvers.kernels.spatial.algebra import (
+    add_six,
     carry_inertia,
     carry_wrench,
     column_of,
     dot,
+    entry_of,
     inertia_times,
     plus,
     put_six,
@@ -66,6 +68,32 @@ def write_port_accelerations(n, ports, used, law, o, x, a, first):
         if is_used(used, p):
             at = o + port_at(n, p)
             put_six(law, 0, at + layout.PORT_ACC, plus(at_port(n, law, at, x, a, first), six(law, 0, at + layout.PORT_GAMMA)))
+
+
+@helper
+def write_own_result(n, law, x, a, result, o):
+    """Write what W_P and tau are without wrenches at the ports, ``M x + h``."""
+    size = 6 + n
+    for r in range(size):
+        total = law[0, bias_at(n) + r] + dot(six(law, 0, r * size), x)
+        for j in range(n):
+            total += law[0, r * size + 6 + j] * a[j]
+        result[0, o + r] = total
+
+
+@helper
+def add_port_wrenches(n, ports, used, law, wrenches, result, o):
+    """Add to W_P and tau at ``result[0, o]`` what the ports' wrenches in `wrenches` ask for."""
+    for p in range(ports):
+        if not is_used(used, p):
+            continue
+        at = port_at(n, p)
+        wrench = six(wrenches, 0, at + layout.PORT_WRENCH)
+        add_six(result, 0, o, carry_wrench(law, 0, at, wrench))
+        for r in range(6):
+            s, w = at + layout.PORT_S + r * n, entry_of(wrench, r)
+            for j in range(n):
+                result[0, o + 6 + j] += law[0, s + j] * w
 
 
 @helper
@@ -148,18 +176,17 @@ def _carried(ints, i):
 
 
 @helper
-def carry_on(ints, law, i, p, work):
-    """Add what element i carries to what its parent p does, and to what the own coordinates of a parent with such do."""
-    x, y, z, mass = work[i, layout.P], work[i, layout.P + 1], work[i, layout.P + 2], work[i, layout.CARRIED]
-    turning = work[i, layout.CARRIED + 1] + mass * (x * x + y * y + z * z)
+def carried_on(ints, law, i, p, work, row):
+    """Return what element i and what it carries, gathered in a row, are to its parent p; add it to p's own coordinates."""
+    x, y, z, mass = work[i, layout.P], work[i, layout.P + 1], work[i, layout.P + 2], work[row, layout.CARRIED]
+    turning = work[row, layout.CARRIED + 1] + mass * (x * x + y * y + z * z)
     if law is not None and ints[i, layout.PORT] >= 0:
         at, o = _carried(ints, p), ints[i, layout.PORT] + layout.PORT_P
         for j in range(ints[p, layout.OWN]):
             s0, s1, s2, s3, s4, s5 = subspace_column(ints, law, i, p, j)
             law[0, at + j] += mass * (s0 * s0 + s1 * s1 + s2 * s2) + turning * (s3 * s3 + s4 * s4 + s5 * s5)
         turning += mass * (law[0, o] * law[0, o] + law[0, o + 1] * law[0, o + 1] + law[0, o + 2] * law[0, o + 2])
-    work[p, layout.CARRIED] += mass
-    work[p, layout.CARRIED + 1] += turning
+    return mass, turning
 
 
 @helper

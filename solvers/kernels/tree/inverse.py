@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.records import port_at, result_at
-from titop.solvers.kernels.interface.stages import call_block
+from titop.solvers.kernels.interface.records import law_size, port_at, result_at
+from titop.solvers.kernels.interface.stages import address_of, call_block, row_at, vector_at
 from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, plus, put_six, rigid_wrench, six, transport
 from titop.solvers.kernels.tree.armatures import armature_effort
+from titop.solvers.kernels.tree.general import add_port_wrenches, write_own_result, write_port_accelerations
 from titop.solvers.kernels.tree.joints import along_joint, coriolis, move
 from titop.solvers.kernels.tree.kinematics import parent_motion, place_and_move
 from titop.solvers.native.kernel import helper
@@ -16,19 +17,22 @@ from titop.solvers.native.kernel import helper
 def outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known):
     """From the world outwards: accelerations, and the wrench that moves each rigid body alone; return a status.
 
-    Poses, twists and the terms of general blocks are `known`; or else, with general blocks, poses and twists are found on the
-    way.
+    Poses, twists and the terms of general blocks are `known`; or else poses and twists are found on the way. Without `stages`
+    it is the laws' M and h that say what moves each general block alone.
     """
     for i in range(1, ints[0, layout.ELEMENTS]):
-        if law is not None and known == layout.UNKNOWN:
+        if known == layout.UNKNOWN:
             status = place_and_move(ints, floats, law, i, q, v, work)
             if status != layout.OK:
                 return status
         acceleration = accelerate(ints, floats, law, i, v, a, work)
         if law is not None and ints[i, layout.LAW] >= 0:
-            status = call_block(ints, numbers, stages, law, None, i, q, v, a, work, known, layout.OUTWARD)
-            if status != layout.OK:
-                return status
+            if stages is None:
+                _move_alone(ints, law, i, acceleration, a)
+            else:
+                status = call_block(ints, numbers, stages, law, None, i, q, v, a, work, known, layout.OUTWARD)
+                if status != layout.OK:
+                    return status
             without_wrenches(ints, law, i, work)
             continue
         put_six(work, i, layout.BIAS, rigid_wrench(floats, i, layout.MASS, six(work, i, layout.TWIST), acceleration))
@@ -48,6 +52,15 @@ def accelerate(ints, floats, law, i, v, a, work):
 
 
 @helper
+def _move_alone(ints, law, i, acceleration, a):
+    """Write the accelerations of general block i's ports, and ``M x + h``."""
+    n, ports, k = ints[i, layout.OWN], ints[i, layout.PORT_COUNT], ints[i, layout.OWN_V]
+    write_port_accelerations(n, ports, ints[i, layout.USED], law, ints[i, layout.LAW], acceleration, a, k)
+    record = row_at(address_of(law, ints[i, layout.LAW]), law_size(n, ports))
+    write_own_result(n, record, acceleration, vector_at(address_of(a, k), n), record, result_at(n))
+
+
+@helper
 def without_wrenches(ints, law, i, work):
     """Let nothing act yet on general block i and its ports."""
     nothing = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -62,9 +75,14 @@ def inward_wrenches(ints, floats, numbers, stages, law, q, v, a, work, tau):
     for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
         p = ints[i, layout.PARENT]
         if law is not None and ints[i, layout.LAW] >= 0:
-            status = call_block(ints, numbers, stages, law, None, i, q, v, a, work, layout.KNOWN, layout.INWARD)
-            if status != layout.OK:
-                return status
+            if stages is None:
+                n, ports = ints[i, layout.OWN], ints[i, layout.PORT_COUNT]
+                record = row_at(address_of(law, ints[i, layout.LAW]), law_size(n, ports))
+                add_port_wrenches(n, ports, ints[i, layout.USED], record, record, record, result_at(n))
+            else:
+                status = call_block(ints, numbers, stages, law, None, i, q, v, a, work, layout.KNOWN, layout.INWARD)
+                if status != layout.OK:
+                    return status
             result = ints[i, layout.LAW] + result_at(ints[i, layout.OWN])
             add_six(work, i, layout.BIAS, six(law, 0, result))
             for j in range(ints[i, layout.OWN]):

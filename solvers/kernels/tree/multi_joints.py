@@ -15,14 +15,13 @@ _NO_INERTIA = 1
 
 
 @helper
-def eliminate_multi(ints, floats, i, inertia, bias, a, effort, imposed, work, multi):
-    """Eliminate the coordinates of element i's joint from its row of `multi`; return a status."""
+def eliminate_multi(ints, floats, i, inertia, bias, a, effort, imposed, work, carrying, multi):
+    """Eliminate the coordinates of element i's joint from its row of `multi`; `carrying` is one of `work`. Return a status."""
     m = ints[i, layout.MULTI]
     _write_full(multi, m, inertia)
     put_six(multi, m, layout.FULL_P, bias)
-    status = elimination(
-        (*_given(ints, floats, i, a, effort, imposed, multi), address_of(work, i * work.shape[1] + layout.CARRIED))
-    )
+    carried, borne = address_of(work, carrying * work.shape[1] + layout.CARRIED), 1 if ints[i, layout.PARENT] > 0 else 0
+    status = elimination((*_given(ints, floats, i, a, effort, imposed, multi), carried, borne))
     return i if status == _NO_INERTIA else status
 
 
@@ -85,19 +84,20 @@ def _axes(ints, i):
     return (3, 3) if ints[i, layout.KIND] == layout.SPHERICAL else (0, 6)
 
 
-@feature(INTEGER, INTEGER, INTEGER, TABLE_AT, STATE_AT, STATE_AT, STATE_AT, STATE_AT)
-def elimination(first, n, imposed, floats, a, effort, multi, carried):
-    """Eliminate n coordinates about and along the axes from `first`."""
+@feature(INTEGER, INTEGER, INTEGER, TABLE_AT, STATE_AT, STATE_AT, STATE_AT, STATE_AT, INTEGER)
+def elimination(first, n, imposed, floats, a, effort, multi, carried, borne):
+    """Eliminate n coordinates about and along the axes from `first`; only if `borne` does a parent ask for what they leave."""
     own, row = floats_at(floats, 1, layout.FLOAT_COLUMNS), floats_at(multi, 1, layout.MULTI_COLUMNS)
     rates, efforts, moved = vector_at(a, n), vector_at(effort, n), vector_at(carried, 2)
     for j in range(n):
         axis = first + j
+        left = 0 if borne else axis + 1
         for r in range(6):
             row[0, layout.U_MULTI + 6 * j + r] = row[0, layout.FULL + 6 * axis + r]
         u = vector_at(address_of(row, layout.U_MULTI + 6 * j), 6)
         if (imposed >> j) & 1:
             row[0, layout.REST_MULTI + j] = row[0, layout.FULL_P + axis]
-            for r in range(6):
+            for r in range(left, 6):
                 row[0, layout.FULL_P + r] += u[r] * rates[j]
             continue
         pivot = u[axis] + own[0, layout.ARMATURE + j]
@@ -106,7 +106,7 @@ def elimination(first, n, imposed, floats, a, effort, multi, carried):
         inverse = 1.0 / pivot
         rest = efforts[j] - row[0, layout.FULL_P + axis]
         row[0, layout.PIVOT_MULTI + j], row[0, layout.REST_MULTI + j] = inverse, rest
-        for r in range(6):
+        for r in range(left, 6):
             scaled = u[r] * inverse
             row[0, layout.FULL_P + r] += scaled * rest
             for c in range(6):

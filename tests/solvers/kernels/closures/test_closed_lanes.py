@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.closed_systems import bar, four_bar, geared_hand
+from tests import every_kind
+from tests.closed_systems import four_bar
 from tests.systems import Array
 from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.mechanism.kernel_calls import DONE
@@ -18,19 +19,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 ROWS = 11
 
 
-def geared_loop() -> tt.System:
-    """Return six bars, the first two geared, closed to a loop."""
-    s, at = tt.System("bars", gravity=[0, -9.81, 0]), "world"
-    for k in range(6):
-        block = bar(f"bar{k}", 1.0, 1.0)
-        s.connect(at, block, tt.Revolute(f"hinge{k}", damping=0.1))
-        at = block.port("end")
-    s.add_gear(tt.Gear("mesh", driver="hinge0", driven="hinge1", ratio=-2.0))
-    s.close_loop(s.world.add_port("end", [2.0, 1.0, 0.0]), at, tt.RigidClosure("pin", directions=np.eye(6)[:, :2]))
-    return s
-
-
-SYSTEMS: dict[str, Callable[[], tt.System]] = {"redundant": four_bar, "gears": geared_hand, "gears in a loop": geared_loop}
+SYSTEMS: dict[str, Callable[[], tt.System]] = {
+    "redundant": four_bar,
+    **{name: every_kind.SYSTEMS[name] for name in ("gears", "gears in a loop")},
+}
 
 #: Kernels by name: their states, and the axes of nv numbers of their results, and how many such.
 KERNELS: dict[str, tuple[str, tuple[tuple[int, ...], ...]]] = {
@@ -78,7 +70,7 @@ def test_stacks_have_the_bits_of_single_calls_in_any_order(system: str) -> None:
 
 def test_lanes_choose_different_rows() -> None:
     """Otherwise the test above would not show that they may."""
-    model = geared_loop().resolve()
+    model = SYSTEMS["gears in a loop"]().resolve()
     assert len({tuple(independent_rows(model.closure_jacobian(q)).tolist()) for q in states(model)["q"]}) > 1
 
 
