@@ -297,7 +297,7 @@ class ActedOn:
         count, of_stack = len(stack.states[0]), bound if whole else bound.stacked
         if stack.wrenches is None and stack.u is None:
             if whole:
-                return in_parts(self.threads, count, lambda rows: bound.call(*at(rows)))
+                return in_parts(self.threads, count, lambda rows: bound.call(*at(rows)), numbers=at(slice(None))[-1].size)
             return bound.at_stack(*at(slice(None)), threads=self.threads)
         loads = [_loads_of(wrench) for wrench in (stack.wrenches or {}).values()]
         u = None if stack.u is None else self._read(stack.u)
@@ -311,7 +311,7 @@ class ActedOn:
             return self.run(of_stack, stack.wrenches, u, at(rows), closing)
 
         if of_stack is not None and not turning:
-            if in_parts(self.threads, count, run_together) == DONE:
+            if in_parts(self.threads, count, run_together, numbers=at(slice(None))[-1].size) == DONE:
                 return DONE
             raise_pending()
 
