@@ -175,12 +175,25 @@ def _lines(path: str) -> list[str] | None:
         return None
 
 
+#: Set to one of `WIDTHS`, kernels compute with so many states at once.
+LANES_SETTING, WIDTHS = "TITOP_LANES", ("8", "4", "2")
+
+_SUM = """define <8 x double> @sum(<8 x double> %x) {
+  %sum = fadd <8 x double> %x, %x
+  ret <8 x double> %sum
+}"""
+
+
 def _lane_count() -> int:
-    """Return how many numbers a register of the processor that is compiled for holds."""
+    """Return how many numbers a register of the processor that is compiled for holds, unless a setting says otherwise."""
+    if (chosen := os.environ.get(LANES_SETTING)) in WIDTHS:
+        return int(chosen)
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
     name, features = processor()
-    if "+avx512f" in features:
-        return 8
-    return 4 if "+avx2" in features or name == "x86-64-v3" else 2
+    machine = llvm.Target.from_default_triple().create_target_machine(cpu=name, features=features)
+    written = machine.emit_assembly(llvm.parse_assembly(_SUM))
+    return 8 if "zmm" in written else 4 if "ymm" in written else 2
 
 
 #: How many states kernels compute with at once: see `lanes`.

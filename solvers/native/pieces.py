@@ -24,7 +24,7 @@ from titop.solvers.native.calling import EXCEPTION_FUNCTIONS, PYTHON_FUNCTIONS, 
 from titop.solvers.native.identity import COMPILER, processor, text_obstacle
 from titop.solvers.native.object_code import LOADED, NUMBA, Codes, ObjectCode
 from titop.solvers.native.optimising import optimise
-from titop.solvers.native.signatures import SINGLE, Signature
+from titop.solvers.native.signatures import SINGLE, STOPPED, Signature
 
 #: From the names of a function and of its compiled form, and its signature, to LLVM text of what calls it.
 Caller = Callable[[str, str, Signature], str]
@@ -155,7 +155,7 @@ def _emitted(name: str, module: llvm.ModuleRef, shared: Mapping[str, CodePiece])
 def _missing(module: llvm.ModuleRef, shared: Mapping[str, CodePiece]) -> list[str]:
     """Return what a module needs, beside shared parts, that a process without numba does not have."""
     needed = {function.name for function in module.functions if function.is_declaration}
-    known = PYTHON_FUNCTIONS.keys() | EXCEPTION_FUNCTIONS | _C_LIBRARY | {piece.symbol for piece in shared.values()}
+    known = PYTHON_FUNCTIONS.keys() | EXCEPTION_FUNCTIONS | _C_LIBRARY | {STOPPED, *(piece.symbol for piece in shared.values())}
     return sorted(need for need in needed - known if not need.startswith("llvm."))
 
 
@@ -176,6 +176,11 @@ def shipped(name: str) -> CodePiece:
     """Return a piece that came with titop; a `KeyError` says that it did not."""
     text, native, needs, *shared = _file(name.partition("/")[0])[name]
     return CodePiece(text, native, tuple(needs), *shared)
+
+
+def is_shipped(name: str) -> bool:
+    """Tell whether a piece came with titop."""
+    return name in _file(name.partition("/")[0])
 
 
 @functools.cache

@@ -51,8 +51,8 @@ def in_parts(threads: int | None, count: int, run: Callable[[slice], int], least
     """Run ``run(rows) -> status`` for all rows; return the first status other than zero, in the order of the rows, or zero.
 
     The first rows, which this thread computes, tell how long a row takes (s): whether it is the `least`, and how many parts are
-    worth a thread. Errors of a part are raised once all have ended. Long parts are run in pieces, between which Ctrl-C ends all.
-    `numbers`: how many there are in the results.
+    worth a thread. Errors of a part are raised once all have ended. Long parts are run in pieces, between which Ctrl-C ends
+    all. `numbers`: how many there are in the results.
     """
     most = 1 if threads == 1 or _alone.get() else threads or os.cpu_count() or 1
     if count <= TOGETHER or (most == 1 and count <= _FEW_STATES and numbers <= _FEW_NUMBERS):

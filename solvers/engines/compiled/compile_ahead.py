@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from importlib import import_module
+from multiprocessing import get_context
 from pkgutil import walk_packages
 from typing import Any
+from unittest.mock import patch
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.solvers import kernels
@@ -15,9 +19,9 @@ from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.laws.compiled_laws import INWARD, OUTWARD
 from titop.solvers.kernels.laws.lane_by_lane import OF_BLOCKS, OF_INTERACTIONS
 from titop.solvers.native import cache, calling
-from titop.solvers.native.identity import text_obstacle
+from titop.solvers.native.identity import LANES_SETTING, WIDTHS, text_obstacle
 from titop.solvers.native.kernel import Feature, Kernel, Unit
-from titop.solvers.native.pieces import CodePiece, ship, shipped, with_needs
+from titop.solvers.native.pieces import CodePiece, is_shipped, ship
 from titop.solvers.support.spread import spread
 
 #: Whose kernels take longest: they make a group of their own.
@@ -90,14 +94,11 @@ def write_for_wheels(workers: int | None = None, progress: bool = True) -> int:
     if reason := calling.obstacle() or text_obstacle():
         raise ModelError(Finding("no-wheel", "kernels", reason, "code for everyone", "build a wheel without it"))
     pieces: dict[str, CodePiece] = {}
-    missing = []
-    for name, unit in units().items():
-        try:
-            pieces |= with_needs(unit.wanted.piece, shipped)
-        except KeyError:
-            missing.append(name)
-    for found in _spread(_writing, missing, workers, progress):
-        pieces |= found
+    for width in WIDTHS:
+        names = [name for name, unit in units().items() if unit.form or width == WIDTHS[0]]
+        for found in _spread(_writing, names, workers, progress, width):
+            pieces |= found
+    new = sum(not is_shipped(name) for name in pieces)
     try:
         ship(pieces)
     except OSError as error:
@@ -105,21 +106,27 @@ def write_for_wheels(workers: int | None = None, progress: bool = True) -> int:
         raise ModelError(
             Finding("no-wheel", "titop's folder", reason, "one that can be written", "use a clone of titop")
         ) from None
-    return len(missing)
+    return new
 
 
 def _spread(
-    work: Callable[[], Callable[[str], Any]], missing: Sequence[str], workers: int | None, progress: bool
+    work: Callable[[], Callable[[str], Any]], missing: Sequence[str], workers: int | None, progress: bool, width: str = ""
 ) -> Iterator[Any]:
-    """Yield what several processes make of units."""
+    """Yield what several processes make of units, with lanes of a width, which is otherwise this process's."""
     from tqdm import tqdm
 
     workers = workers or os.cpu_count() or 1
     parts = max(1, workers // 2)
     groups = [[unit.name for unit in group if unit.name in missing] for group in _groups()]
     tasks = [part for names in groups for k in range(parts) if (part := names[k::parts])]
-    with tqdm(total=len(missing), desc="compiling", disable=None if progress else True, leave=False) as bar:
-        for results in spread(tasks, _each, (work,), workers, _died):
+    others = ProcessPoolExecutor(workers, get_context("spawn")) if width else nullcontext(workers)
+    setting = patch.dict(os.environ, {LANES_SETTING: width}) if width else nullcontext()
+    with (
+        tqdm(total=len(missing), desc="compiling", disable=None if progress else True, leave=False) as bar,
+        setting,
+        others as crew,
+    ):
+        for results in spread(tasks, _each, (work,), crew, _died):
             bar.update(len(results))
             yield from results
 
