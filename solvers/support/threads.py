@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 #: Parts begin at multiples of it: so many states at most are computed together (lanes).
 TOGETHER = 8
@@ -74,6 +76,8 @@ def in_parts(threads: int | None, count: int, run: Callable[[slice], int], least
     parts = min(most, int(left * row / _WORTH)) if row >= least else 1
     if status or parts < 2:
         return status or run_pieces(slice(TOGETHER, count), row)
+    from concurrent.futures import wait
+
     size = TOGETHER * -(-left // (TOGETHER * parts))
     first, *others = (slice(k, min(k + size, count)) for k in range(TOGETHER, count, size))
     running = [_pool(most).submit(run_pieces, rows, row) for rows in others]
@@ -107,6 +111,8 @@ def call_in_parts(threads: int | None, kernel: Callable[..., int], *arrays: Any)
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
     """The threads beside the one that asks."""
+    from concurrent.futures import ThreadPoolExecutor
+
     return ThreadPoolExecutor(threads - 1, "titop")
 
 
