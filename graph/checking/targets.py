@@ -109,7 +109,7 @@ def foreign_targets(system: Network) -> Iterator[Finding]:
             if ref.block.name in joints:
                 yield Finding("not-a-body", loop.closure.name, ref.block, "a body", advice)
     for acting in targeting(system):
-        block = acting.target.block
+        block: Block = acting.target.block
         if system.by_name.get(block.name) is not block:
             where = f"{acting.name}.target"
             yield Finding("foreign-target", where, str(acting.target), "a block of this system", "connect the block first")

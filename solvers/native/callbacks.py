@@ -33,7 +33,7 @@ def _note_stop(record: int | None) -> None:
         return
     with suppress(Exception):  # a class that cannot be found, say: then only that something was raised is told
         text, size = ctypes.c_void_p.from_address(record).value, ctypes.c_int32.from_address(record + 8).value
-        kind, arguments, place = pickle.loads(ctypes.string_at(text, size))
+        kind, arguments, place = pickle.loads(ctypes.string_at(text or 0, size))
         error = kind(*(x for x in arguments if isinstance(x, str | int | float)))
         if place:
             error.add_note("in {}, {}, line {}".format(*place))

@@ -178,11 +178,6 @@ def shipped(name: str) -> CodePiece:
     return CodePiece(text, native, tuple(needs), *shared)
 
 
-def is_shipped(name: str) -> bool:
-    """Tell whether a piece came with titop."""
-    return name in _file(name.partition("/")[0])
-
-
 @functools.cache
 def _file(name: str) -> dict[str, list[Any]]:
     if text_obstacle():

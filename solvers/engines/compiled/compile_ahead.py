@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
+from concurrent.futures import Executor, ProcessPoolExecutor
 from importlib import import_module
 from multiprocessing import get_context
 from pkgutil import walk_packages
@@ -21,7 +20,7 @@ from titop.solvers.kernels.laws.lane_by_lane import OF_BLOCKS, OF_INTERACTIONS
 from titop.solvers.native import cache, calling
 from titop.solvers.native.identity import LANES_SETTING, WIDTHS, text_obstacle
 from titop.solvers.native.kernel import Feature, Kernel, Unit
-from titop.solvers.native.pieces import CodePiece, is_shipped, ship
+from titop.solvers.native.pieces import CodePiece, ship
 from titop.solvers.support.spread import spread
 
 #: Whose kernels take longest: they make a group of their own.
@@ -86,7 +85,7 @@ def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
 
 
 def write_for_wheels(workers: int | None = None, progress: bool = True) -> int:
-    """Write everything in LLVM's language into titop's own folder; return how many functions were not there yet.
+    """Write everything in LLVM's language, for lanes of all widths, into titop's own folder; return the number of functions.
 
     From there a wheel takes it along, so that those who install it never wait for numba, whatever their processor and Python.
     Raises `ModelError` if a process dies, if titop's folder cannot be written, or if what numba makes here is not for all.
@@ -96,9 +95,10 @@ def write_for_wheels(workers: int | None = None, progress: bool = True) -> int:
     pieces: dict[str, CodePiece] = {}
     for width in WIDTHS:
         names = [name for name, unit in units().items() if unit.form or width == WIDTHS[0]]
-        for found in _spread(_writing, names, workers, progress, width):
-            pieces |= found
-    new = sum(not is_shipped(name) for name in pieces)
+        begun = ProcessPoolExecutor(workers or os.cpu_count(), get_context("spawn"))  # which read the setting
+        with patch.dict(os.environ, {LANES_SETTING: width}), begun as crew:
+            for found in _spread(_writing, names, workers, progress, crew):
+                pieces |= found
     try:
         ship(pieces)
     except OSError as error:
@@ -106,27 +106,21 @@ def write_for_wheels(workers: int | None = None, progress: bool = True) -> int:
         raise ModelError(
             Finding("no-wheel", "titop's folder", reason, "one that can be written", "use a clone of titop")
         ) from None
-    return new
+    return len(pieces)
 
 
 def _spread(
-    work: Callable[[], Callable[[str], Any]], missing: Sequence[str], workers: int | None, progress: bool, width: str = ""
+    work: Callable[[], Any], missing: Sequence[str], workers: int | None, progress: bool, crew: Executor | None = None
 ) -> Iterator[Any]:
-    """Yield what several processes make of units, with lanes of a width, which is otherwise this process's."""
+    """Yield what several processes, perhaps those of a crew, make of units."""
     from tqdm import tqdm
 
     workers = workers or os.cpu_count() or 1
     parts = max(1, workers // 2)
     groups = [[unit.name for unit in group if unit.name in missing] for group in _groups()]
     tasks = [part for names in groups for k in range(parts) if (part := names[k::parts])]
-    others = ProcessPoolExecutor(workers, get_context("spawn")) if width else nullcontext(workers)
-    setting = patch.dict(os.environ, {LANES_SETTING: width}) if width else nullcontext()
-    with (
-        tqdm(total=len(missing), desc="compiling", disable=None if progress else True, leave=False) as bar,
-        setting,
-        others as crew,
-    ):
-        for results in spread(tasks, _each, (work,), crew, _died):
+    with tqdm(total=len(missing), desc="compiling", disable=None if progress else True, leave=False) as bar:
+        for results in spread(tasks, _each, (work,), crew or workers, _died):
             bar.update(len(results))
             yield from results
 
