@@ -25,10 +25,7 @@ provide(LOST, ctypes.addressof(_lost))
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 def _note_stop(record: int | None) -> None:
-    """Note what a compiled function has raised, by numba's record: the address of a pickle, its size, and more.
-
-    Arguments of the exception that are not known before the function runs are left out.
-    """
+    """Note what a compiled function has raised, by numba's record: address and size of a pickle, and what it lacks."""
     if record is None:
         return
     with suppress(Exception):  # a class that cannot be found, say: then only that something was raised is told

@@ -47,14 +47,10 @@ COMPILER = source_hash((Path(__file__).parent,))
 
 def exact_name() -> str:
     """Return a name of this very Python, NumPy, compiler with its settings, and processor."""
-    compiler = (_numba(), llvmlite.__version__, [os.environ.get(f"NUMBA_{name}") for name in _SETTINGS])
+    numba: Any = find_spec("numba")  # it is not loaded, nor what reads the metadata of packages
+    told = Path(numba.origin).with_name("_version.py").read_bytes()
+    compiler = (told, llvmlite.__version__, [os.environ.get(f"NUMBA_{name}") for name in _SETTINGS])
     return f"{COMPILER}-{hashed(sys.version, np.__version__, compiler, llvm.get_default_triple(), processor())}"
-
-
-def _numba() -> bytes:
-    """Return what tells numba's version, without loading it, or what reads the metadata of packages."""
-    found = find_spec("numba")
-    return Path(found.origin).with_name("_version.py").read_bytes() if found and found.origin else b""
 
 
 def text_obstacle() -> str | None:

@@ -168,6 +168,8 @@ def target(level: int = 3) -> llvm.TargetMachine:
 
 
 _FOLDER = Path(__file__).with_name("shipped")
+#: How it is packed: text, whose letters do not come in fours.
+_PACKING = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "pb": 0}]
 #: Which of it this process can use.
 _USABLE = f"{COMPILER}-{sys.platform}"
 
@@ -208,7 +210,7 @@ def ship(pieces: Mapping[str, CodePiece]) -> None:
         new = Path(scratch) / "new"
         new.mkdir(mode=0o755)
         for name, content in files.items():
-            (new / f"{name}.xz").write_bytes(lzma.compress(json.dumps(content).encode()))
+            (new / f"{name}.xz").write_bytes(lzma.compress(json.dumps(content).encode(), filters=_PACKING))
         for old in _FOLDER.glob("[!.]*"):
             shutil.rmtree(old)
         os.replace(new, _FOLDER / _USABLE)

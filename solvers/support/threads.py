@@ -93,19 +93,12 @@ def in_parts(threads: int | None, count: int, run: Callable[[slice], int], least
 
 
 def call_in_parts(threads: int | None, kernel: Callable[..., int], *arrays: Any) -> int:
-    """Call a kernel of arrays with a row for each state, as `in_parts` does; others it gets as they are, to refuse them.
-
-    The last array is of results.
-    """
+    """Call a kernel of arrays with a row for each state, the last for results, as `in_parts` does; others it is to refuse."""
     if threads == 1 and len(arrays[-1]) <= _FEW_STATES and arrays[-1].size <= _FEW_NUMBERS:
         return kernel(*arrays)
     if any(type(array) is not np.ndarray or array.shape[:1] != arrays[0].shape[:1] for array in arrays):
         return kernel(*arrays)
-
-    def run(rows: slice) -> int:
-        return kernel(*[array[rows] for array in arrays])
-
-    return in_parts(threads, len(arrays[0]), run, numbers=arrays[-1].size)
+    return in_parts(threads, len(arrays[0]), lambda rows: kernel(*[array[rows] for array in arrays]), numbers=arrays[-1].size)
 
 
 @cache

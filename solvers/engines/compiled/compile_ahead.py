@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from importlib import import_module
+from itertools import pairwise
 from multiprocessing import get_context
 from pkgutil import walk_packages
 from typing import Any
@@ -23,9 +24,6 @@ from titop.solvers.native.kernel import Feature, Kernel, Unit
 from titop.solvers.native.pieces import CodePiece, ship
 from titop.solvers.support.spread import spread
 
-#: Whose kernels take longest: they make a group of their own.
-_LONGEST = "derivative_entries"
-
 
 def units() -> dict[str, Unit]:
     """Return all units that titop may have to compile, by name."""
@@ -34,15 +32,14 @@ def units() -> dict[str, Unit]:
 
 def _groups() -> list[list[Unit]]:
     """Return the units in groups that share most of their helpers, since each process compiles a helper once. The longest group
-    comes first, so that parallel processes end at about the same time.
+    comes first, so that parallel processes end at about the same time, and takes long enough that its process is left with the
+    last, which shares more helpers with it than others do.
     """
     modules = [walk.name for walk in walk_packages(kernels.__path__, f"{kernels.__name__}.") if not walk.ispkg]
     held = [(name, thing) for name in modules for thing in vars(import_module(name)).values()]
     pairs = [(name, pair) for name, pair in held if isinstance(pair, Pair) and pair.mixed.function.__module__ == name]
     alone = [(name, unit) for name, unit in held if isinstance(unit, Kernel) and unit.function.__module__ == name]
     pairs += [(name, pair.stacked) for name, pair in pairs if pair.stacked is not None]
-    whole = [*((name, pair.mixed) for name, pair in pairs), *alone]
-    derivatives, passes = ([unit for name, unit in whole if name.endswith(_LONGEST) is is_last] for is_last in (True, False))
     laws = [stage for law in all_laws() for stage in (law.terms, law.outward, law.inward, law.slopes, law.energy) if stage]
     laws += [stage for law in all_laws() if (acts := law.surroundings) for stage in (acts.apply, acts.apply_slopes)]
     laws += [OUTWARD, INWARD]
@@ -53,7 +50,8 @@ def _groups() -> list[list[Unit]]:
             features += [unit, unit.in_lanes] if unit.has_forms else [unit]
     laws += [stage.in_lanes for stage in laws if stage.is_for_lanes] + [*OF_BLOCKS.values()]
     acting += [stage.in_lanes for stage in acting if stage.is_for_lanes] + [*OF_INTERACTIONS.values()]
-    return [[*passes], [pair.rigid for _, pair in pairs], [*laws], [*acting], [*features], [*derivatives]]
+    whole = [*(pair.mixed for _, pair in pairs), *(unit for _, unit in alone)]
+    return [whole, [*acting], [*laws], [*features], [pair.rigid for _, pair in pairs]]
 
 
 def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
@@ -118,7 +116,8 @@ def _spread(
     workers = workers or os.cpu_count() or 1
     parts = max(1, workers // 2)
     groups = [[unit.name for unit in group if unit.name in missing] for group in _groups()]
-    tasks = [part for names in groups for k in range(parts) if (part := names[k::parts])]
+    cuts = [[len(names) * k // parts for k in range(parts + 1)] for names in groups]
+    tasks = [names[i:j] for names, at in zip(groups, cuts, strict=True) for i, j in pairwise(at) if i < j]
     with tqdm(total=len(missing), desc="compiling", disable=None if progress else True, leave=False) as bar:
         for results in spread(tasks, _each, (work,), crew or workers, _died):
             bar.update(len(results))
