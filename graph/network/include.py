@@ -107,7 +107,10 @@ class _Before:
         """Restore the system, except for the findings."""
         for entries, length in zip(self._lists, self._lengths, strict=True):
             del entries[length:]
-        self._system.forget(self._names)
+        for name in self._names:
+            self._system.by_name.pop(name, None)
+        left = self._system.by_name.keys()
+        self._system.edges = {edge: about for edge, about in self._system.edges.items() if left >= {*edge}}
         if isinstance(self._at, PortedBlock):
             self._at.port_poses = self._ports
 

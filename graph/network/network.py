@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -303,11 +302,6 @@ class Network(Fielded):
     def blocks(self) -> tuple[Block, ...]:
         """All blocks, in the order in which they were added."""
         return tuple(self.by_name.values())
-
-    def forget(self, names: Collection[str]) -> None:
-        """Take blocks out of the graph, and all edges there."""
-        self.by_name = {name: block for name, block in self.by_name.items() if name not in names}
-        self.edges = {edge: about for edge, about in self.edges.items() if not {*edge} & {*names}}
 
     @property
     def attachments(self) -> tuple[Any, ...]:
