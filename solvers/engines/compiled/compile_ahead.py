@@ -51,7 +51,7 @@ def _groups() -> list[list[Unit]]:
     laws += [stage.in_lanes for stage in laws if stage.is_for_lanes] + [*OF_BLOCKS.values()]
     acting += [stage.in_lanes for stage in acting if stage.is_for_lanes] + [*OF_INTERACTIONS.values()]
     whole = [*(pair.mixed for _, pair in pairs), *(unit for _, unit in alone)]
-    return [whole, [*acting], [*laws], [*features], [pair.rigid for _, pair in pairs]]
+    return [[*whole], [*acting], [*laws], [*features], [pair.rigid for _, pair in pairs]]
 
 
 def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
