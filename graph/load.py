@@ -113,7 +113,7 @@ def _read_bodies(section: Mapping[str, Any], system: System, reading: FileReadin
         body = _read_block("bodies", name, table, reading)
         if body is None:
             continue
-        system.graph.add_node(name, block=body)
+        system.by_name[name] = body
         modes += body.nv
         if modes > MAX_MODES:
             expected = f"at most {MAX_MODES} own coordinates of all bodies"

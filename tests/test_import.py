@@ -11,8 +11,8 @@ import pytest
 
 import titop as tt
 
-#: Libraries that take a tenth of a second or more, each needed by few functions.
-HEAVY = ("control", "matplotlib", "numba", "scipy", "xarray")
+#: Libraries that take half a tenth of a second or more, each needed by few functions.
+HEAVY = ("control", "matplotlib", "networkx", "numba", "scipy", "xarray")
 
 FIRST_DYNAMICS = """
 import sys
@@ -44,7 +44,7 @@ def test_other_kinds_of_blocks_are_left_alone(module: str, loaded: frozenset[str
 
 
 def test_what_is_needed_is_there(loaded: frozenset[str]) -> None:
-    assert {"numpy", "networkx", "titop.solvers.engines.compiled.compiled_engine"} <= loaded
+    assert {"numpy", "llvmlite", "titop.solvers.engines.compiled.compiled_engine"} <= loaded
 
 
 def test_the_import_alone_loads_no_layer() -> None:

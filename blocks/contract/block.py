@@ -444,7 +444,8 @@ def is_titops_own(block: Block) -> bool:
 
 @cache
 def _class_overrides(cls: type) -> tuple[str, ...]:
-    base = titop_class(cls)
+    if (base := titop_class(cls)) is cls:
+        return ()
     names = (name for name in dir(base) if not name.startswith("__") and name not in _FREE)
     return tuple(name for name in names if _attribute(cls, name) is not _attribute(base, name))
 
@@ -456,5 +457,5 @@ def _methods(cls: type) -> frozenset[str]:
 
 def _attribute(cls: type, name: str) -> Any:
     """Return an attribute of a class; for a field's default, the field."""
-    attribute = inspect.getattr_static(cls, name)
+    attribute = next(vars(base)[name] for base in cls.__mro__ if name in vars(base))
     return attribute.field if isinstance(attribute, Redefined) and not attribute.is_computed else attribute

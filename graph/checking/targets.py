@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-import networkx as nx
-
 from titop.blocks.basics.errors import Finding, did_you_mean
 from titop.blocks.basics.paths import split_path
 from titop.blocks.bodies.rigid_body import PortedBlock
@@ -28,7 +26,7 @@ from titop.graph.network.network import Network
 
 def renamed_blocks(system: Network) -> Iterator[Finding]:
     """Find blocks that were renamed after they had been connected."""
-    for name, block in system.graph.nodes(data="block"):
+    for name, block in system.by_name.items():
         if block.name != name:
             expected, advice = f"the name {name!r}, by which it was connected", "name blocks before they are connected"
             yield Finding("renamed-block", name, block.name, expected, advice)
@@ -46,7 +44,7 @@ def ambiguous_devices(system: Network) -> Iterator[Finding]:
     """Find devices that have the name of another block, or device, so that their parameters would have the same names."""
     counts = Counter(device.name for device in system.devices)
     for device in system.devices:
-        if counts[device.name] > 1 or (device.name in system.graph and device.name not in device.blocks):
+        if counts[device.name] > 1 or (device.name in system.by_name and device.name not in device.blocks):
             expected = "a name that no other block or device has"
             yield Finding("duplicate-name", device.name, device, expected, "rename one of the two")
 
@@ -111,8 +109,8 @@ def foreign_targets(system: Network) -> Iterator[Finding]:
             if ref.block.name in joints:
                 yield Finding("not-a-body", loop.closure.name, ref.block, "a body", advice)
     for acting in targeting(system):
-        block = acting.target.block
-        if system.graph.nodes.get(block.name, {}).get("block") is not block:
+        block: Block = acting.target.block
+        if system.by_name.get(block.name) is not block:
             where = f"{acting.name}.target"
             yield Finding("foreign-target", where, str(acting.target), "a block of this system", "connect the block first")
         elif isinstance(block, Joint) or block.name in joints:
@@ -124,7 +122,7 @@ def loose_loops(system: Network) -> Iterator[Finding]:
     for loop in system.loops:
         roles = ("first", "second") if loop.is_between_two_ports else (f"ports[{k}]" for k in range(len(loop.named_ports)))
         for role, ref in zip(roles, loop.named_ports, strict=True):
-            if system.graph.nodes.get(ref.block.name, {}).get("block") is not ref.block:
+            if system.by_name.get(ref.block.name) is not ref.block:
                 where, expected = f"{loop.closure.name}.{role}", "a block of this system"
                 yield Finding("foreign-target", where, str(ref), expected, "connect the block first")
         if loop.is_between_two_ports and loop.first.block is loop.second.block:
@@ -182,7 +180,11 @@ def unknown_joints(system: Network) -> Iterator[Finding]:
         if len({full_name(moving, name) for name in gear.terms}) < max(len(gear.named_coordinates), len(gear.terms)):
             got, expected = ", ".join(gear.terms), "two different coordinates"
             yield Finding("self-connection", gear.name, got, expected, "name another joint")
-    gears = (gear for gear in system.gears if isinstance(gear, Gear))
+    gears = [gear for gear in system.gears if isinstance(gear, Gear)]
+    if len(gears) < 2:
+        return
+    import networkx as nx
+
     driving = nx.DiGraph([(full_name(moving, gear.driver), full_name(moving, gear.driven)) for gear in gears])
     for circle in (sorted(part) for part in nx.strongly_connected_components(driving) if len(part) > 1):
         advice = "leave one of these gears out, or turn it round"
@@ -219,7 +221,7 @@ def wrong_lines(system: Network) -> Iterator[Finding]:
     """Find lines and loads on rods that are not in this system, and sensors of missing tendons."""
     for loop in system.loops:
         for block in loop.closure.own_blocks:
-            if system.graph.nodes.get(block.name, {}).get("block") is not block:
+            if system.by_name.get(block.name) is not block:
                 where = f"{loop.closure.name}.{loop.closure.own_field}"
                 kind = "rod" if block.has_sections else "body"
                 advice = f"connect the {kind} itself first"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-
-import networkx as nx
-from networkx.utils import UnionFind
+from typing import TYPE_CHECKING
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.paths import owner_of
@@ -14,32 +12,35 @@ from titop.blocks.constraints.closure import MultiplierClosure
 from titop.blocks.contract.block import PARENT_PORT, PortRef
 from titop.blocks.devices.actuators import CoordinateActuator
 from titop.graph.checking.targets import full_name, moving_blocks
-from titop.graph.network.connections import idle, moves_no_inertia, no_inertia, nodes_of
+from titop.graph.network.connections import idle, moves_no_inertia, no_inertia, nodes_of, reached
 from titop.graph.network.network import Network
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 CLOSURES = "close the loop by s.close_loop(a, b, tt.RigidClosure(...)) or tt.CompliantClosure(...) instead"
 
 
 def tree_of(system: Network) -> nx.DiGraph:
     """Return the system's graph of bodies and joints, without closures and attached blocks."""
-    closures = (loop.closure for loop in system.loops)
-    acting = {block.name for block in (*closures, *system.attachments)}
-    if not acting:
-        return system.graph
-    tree = nx.DiGraph()
-    tree.add_nodes_from((name, data) for name, data in system.graph.nodes(data=True) if name not in acting)
-    tree.add_edges_from(edge for edge in system.graph.edges if acting.isdisjoint(edge))
-    return tree
+    return system.graph.subgraph(_names(system))
+
+
+def _names(system: Network) -> list[str]:
+    acting = {block.name for block in (*(loop.closure for loop in system.loops), *system.attachments)}
+    return [name for name in system.by_name if name not in acting]
 
 
 def no_tree(system: Network) -> Iterator[Finding]:
     """Find errors because of which bodies and joints are not one tree with the world as its root."""
-    tree = tree_of(system)
-    reached = nx.descendants(tree, "world") | {"world"}
-    if len(reached) < len(tree) or tree.number_of_edges() >= len(tree):
+    names = {*_names(system)}
+    edges = [edge for edge in system.edges if names.issuperset(edge)]
+    known = reached(edges, "world")
+    if len(known) < len(names) or len(edges) >= len(names):
+        tree = tree_of(system)
         yield from _two_parents(tree)
         yield from _cycles(tree)
-        yield from _unconnected(system, tree, reached)
+        yield from _unconnected(system, tree, known)
 
 
 def _two_parents(tree: nx.DiGraph) -> Iterator[Finding]:
@@ -53,6 +54,8 @@ def _two_parents(tree: nx.DiGraph) -> Iterator[Finding]:
 
 
 def _cycles(tree: nx.DiGraph) -> Iterator[Finding]:
+    import networkx as nx
+
     try:
         edges = nx.find_cycle(tree)
     except nx.NetworkXNoCycle:
@@ -61,10 +64,12 @@ def _cycles(tree: nx.DiGraph) -> Iterator[Finding]:
     yield Finding("cycle", edges[0][0], hops, "a tree of connections", f"take one of the joints out and {CLOSURES}")
 
 
-def _unconnected(system: Network, tree: nx.DiGraph, reached: Set[str]) -> Iterator[Finding]:
+def _unconnected(system: Network, tree: nx.DiGraph, known: Set[str]) -> Iterator[Finding]:
+    import networkx as nx
+
     closed = {ref.block.name: loop.closure.name for loop in system.loops for ref in reversed(loop.ports)}
     for component in nx.weakly_connected_components(tree):
-        lost = sorted(component - reached)
+        lost = sorted(component - known)
         if lost and "world" not in component:
             shown = ", ".join(lost[:8]) + (", ..." if len(lost) > 8 else "")
             advice = 'connect("world", ..., joint=tt.Free(...) or another joint)'
@@ -75,8 +80,12 @@ def _unconnected(system: Network, tree: nx.DiGraph, reached: Set[str]) -> Iterat
 
 def motionless_loops(system: Network) -> Iterator[tuple[bool, Finding]]:
     """Yield closures, rigid (True) or not, between ports that are fixed to each other."""
+    if not system.loops:
+        return
+    from networkx.utils import UnionFind
+
     parts: UnionFind = UnionFind()
-    for connection in system.connections if system.loops else ():
+    for connection in system.connections:
         if not connection.joint.nv:
             parts.union(_part(connection.parent), _part(connection.child))
     for loop in system.loops:
@@ -133,12 +142,16 @@ def massless_leaves(system: Network) -> Iterator[tuple[bool, Finding]]:
         return
     joints = {connection.joint.name: connection.joint for connection in system.connections}
     found = [str(name) for name in idle(nodes_of(system.connections, driven, all))]
+    if not found:
+        return
+    import networkx as nx
+
     moving, geared = moving_blocks(system), nx.Graph()
     for gear in system.gears:
         nx.add_path(geared, [full_name(moving, name) for name in gear.terms])
     groups = ({owner_of(coordinate): coordinate for coordinate in group} for group in nx.connected_components(geared))
     heavy = {coordinate for group in groups if group.keys() - set(found) for coordinate in group.values()}
-    rigid = (loop for loop in system.loops if found and isinstance(loop.closure, MultiplierClosure))
+    rigid = (loop for loop in system.loops if isinstance(loop.closure, MultiplierClosure))
     held = set().union(*(nx.ancestors(tree_of(system), ref.block.name) for loop in rigid for ref in loop.ports))
     for name in found:
         if name not in held and not {f"{name}.{own}" for own in joints[name].coordinates} <= heavy:

@@ -93,7 +93,7 @@ def outline(system: Network) -> Outline:
     joints = [connection.joint for connection in system.connections]
     closures = [loop.closure for loop in system.loops]
     known = {id(block) for block in (*acting, *joints, *closures)}
-    lone = [block for _, block in system.graph.nodes(data="block") if id(block) not in known]
+    lone = [block for block in system.blocks if id(block) not in known]
     targets = [block.target.block for block in acting if hasattr(block, "target")]
     targets += [ref.block for loop in system.loops for ref in loop.named_ports]
     bodies = list({id(block): block for block in (system.world, *ends, *lone, *targets)}.values())
@@ -108,7 +108,7 @@ def outline(system: Network) -> Outline:
         for k, loop in enumerate(system.loops, start=len(bodies) + len(joints))
         for ref in loop.named_ports
     ]
-    keys = {id(block): name for name, block in system.graph.nodes(data="block")}
+    keys = {id(block): name for name, block in system.by_name.items()}
     names = [{block.name, block.reader.owner, keys.get(id(block), block.name)} for block in (*bodies, *joints, *closures)]
     by_name = {name: k for k in range(1, len(names)) for name in names[k]}
     on_coordinates = [

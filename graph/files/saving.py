@@ -59,7 +59,7 @@ def tables_of(system: Network) -> Iterator[tuple[tuple[str, ...], dict[str, Any]
         section: [each for each in getattr(system, section) if each.name not in parts] for section in Network.ATTACHMENTS
     }
     others = {"world", *parts, *joints, *loops, *(block.name for blocks in attached.values() for block in blocks)}
-    for name, block in system.graph.nodes(data="block"):
+    for name, block in system.by_name.items():
         if name not in others:
             yield ("bodies", name), _block_entries("bodies", block)
     for name, connection in joints.items():
@@ -98,7 +98,7 @@ def _sections_of(loops: Mapping[str, Joined]) -> dict[str, str]:
 
 def _type_findings(system: Network) -> Iterator[Finding]:
     parts = {name for device in system.devices for name in device.blocks}
-    for name, block in [*system.graph.nodes(data="block"), *((device.name, device) for device in system.devices)]:
+    for name, block in [*system.by_name.items(), *((device.name, device) for device in system.devices)]:
         if block is not system.world and type_of(block) is None and (name not in parts or block in system.devices):
             yield _unwritten(name, block)
     for device in system.devices:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import networkx as nx
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, refuse
@@ -146,16 +145,17 @@ class Assembly:
 def assemble(system: Network) -> Assembly:
     """Return the assembly of a checked system; later changes of the system do not affect it."""
     position = {connection.joint.name: i for i, connection in enumerate(system.connections)}
-    tree = nx.DiGraph()
-    by_child = {connection.child.block.name: connection.joint.name for connection in system.connections}
-    for connection in system.connections:
-        tree.add_node(connection.joint.name)
-        parent = by_child.get(connection.parent.block.name)
-        if parent is not None:
-            tree.add_edge(parent, connection.joint.name)
-    order = [position[name] for name in nx.lexicographical_topological_sort(tree, key=position.__getitem__)]
+    by_child = {c.child.block.name: c.joint.name for c in system.connections}
+    hops = [(by_child[name], c.joint.name) for c in system.connections if (name := c.parent.block.name) in by_child]
+    order = [*range(len(system.connections))]
+    if any(position[parent] > position[joint] for parent, joint in hops):
+        import networkx as nx
+
+        tree = nx.DiGraph(hops)
+        tree.add_nodes_from(position)
+        order = [position[name] for name in nx.lexicographical_topological_sort(tree, key=position.__getitem__)]
     rank = {index: k for k, index in enumerate(order)}
-    snapshots: dict[str, Any] = {name: block.snapshot() for name, block in system.graph.nodes(data="block")}
+    snapshots: dict[str, Any] = {name: block.snapshot() for name, block in system.by_name.items()}
     reflect_rotors(snapshots, system.actuators)
     field: Any = None if system.field is None else system.field.snapshot()
     gravity = system.gravity.copy() if field is None else np.zeros(3)

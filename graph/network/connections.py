@@ -67,6 +67,19 @@ class Joined:
         return (*(block.name for block in self.closure.own_blocks), *self.named_coordinates)
 
 
+def reached(edges: Iterable[tuple[str, str]], start: str) -> set[str]:
+    """Return the names to which edges lead from one, and this itself."""
+    after: dict[str, list[str]] = {}
+    for name, to in edges:
+        after.setdefault(name, []).append(to)
+    found, waiting = {start}, [start]
+    while waiting:
+        new = [name for name in after.pop(waiting.pop(), ()) if name not in found]
+        found.update(new)
+        waiting += new
+    return found
+
+
 def weighed(system: Any) -> list[Block]:
     """Return the blocks of a system that have inertia of their own: bodies, and joints that are more than joints."""
     blocks = (block for c in system.connections for block in (c.joint, c.child.block))

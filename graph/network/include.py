@@ -55,7 +55,7 @@ def include(system: Network, other: Network, prefix: str, at: Block | PortRef | 
         return Included(prefix, copies)
     if here is None:
         return Included(prefix, copies)
-    if taken := [copy.name for copy in copies.values() if copy.name in system.graph]:
+    if taken := [copy.name for copy in copies.values() if copy.name in system.by_name]:
         expected, advice = f"no block whose name begins with {prefix}{SEPARATOR}", "include each under a prefix of its own"
         system.reader.report("duplicate-name", "include", ", ".join(map(repr, taken)), expected, advice)
         return Included(prefix, copies)
@@ -92,7 +92,7 @@ class _Before:
 
     def __init__(self, system: Network, at: Block, names: list[str]) -> None:
         self._system, self._at = system, at
-        self._names = [*names, *([at.name] if at.name not in system.graph else [])]
+        self._names = [*names, *([at.name] if at.name not in system.by_name else [])]
         self._lists = [
             system.connections,
             system.loops,
@@ -107,15 +107,18 @@ class _Before:
         """Restore the system, except for the findings."""
         for entries, length in zip(self._lists, self._lengths, strict=True):
             del entries[length:]
-        self._system.graph.remove_nodes_from(self._names)
+        for name in self._names:
+            self._system.by_name.pop(name, None)
+        left = self._system.by_name.keys()
+        self._system.edges = {edge: about for edge, about in self._system.edges.items() if left >= {*edge}}
         if isinstance(self._at, PortedBlock):
             self._at.port_poses = self._ports
 
 
 def _copies(other: Network, prefix: str) -> dict[str, Any]:
     """Return copies of a system's blocks with prefixed names, by their names in that system."""
-    names = {name: f"{prefix}{SEPARATOR}{name}" for name in other.graph if name != "world"}
-    copies: dict[str, Any] = {name: other.graph.nodes[name]["block"].snapshot() for name in names}
+    names = {name: f"{prefix}{SEPARATOR}{name}" for name in other.by_name if name != "world"}
+    copies: dict[str, Any] = {name: other.by_name[name].snapshot() for name in names}
     for copy in copies.values():
         _rename(copy, prefix, names)
     return copies
@@ -159,7 +162,7 @@ class _Inclusion:
         """Return the copy of a port; ports of the other's world become ports of the block that replaces it."""
         other, here = self.other, self.here
         if ref.block is not other.world:
-            is_copied = other.graph.nodes.get(ref.block.name, {}).get("block") is ref.block
+            is_copied = other.by_name.get(ref.block.name) is ref.block
             return PortRef(self.copies[ref.block.name], ref.name) if is_copied else ref
         if ref.name is None or not isinstance(here.block, PortedBlock):
             return here

@@ -1,10 +1,9 @@
-"""Blocks connected port to port, stored as a networkx graph."""
+"""Blocks connected port to port, and the networkx graph of them."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import networkx as nx
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
@@ -25,6 +24,9 @@ from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import CHILD_PORT, Joint
 from titop.blocks.surroundings.gravity_field import GravityField, read_gravity
 from titop.graph.network.connections import Connection, Joined
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 #: Blocks to which no joint leads, and on which no loop closes.
 _NO_BODIES = Joint | Relation | CoordinateLimits | Load | Actuator | Sensor | Closure | CompositeDevice
@@ -57,8 +59,19 @@ class Network(Fielded):
         self.actuators: list[Actuator] = []
         self.sensors: list[Sensor] = []
         self.devices: list[CompositeDevice] = []
-        self.graph = nx.DiGraph(name=name)
-        self.graph.add_node("world", block=self.world)
+        #: All blocks by the names under which they were added, and what the graph says of its edges.
+        self.by_name: dict[str, Any] = {"world": self.world}
+        self.edges: dict[tuple[str, str], dict[str, Any]] = {}
+
+    @property
+    def graph(self) -> nx.DiGraph:
+        """The blocks and their connections as they are now, to be read; loading networkx takes longer than all else here."""
+        import networkx as nx
+
+        graph = nx.DiGraph(name=self.name)
+        graph.add_nodes_from((name, {"block": block}) for name, block in self.by_name.items())
+        graph.add_edges_from((*edge, about) for edge, about in self.edges.items())
+        return nx.freeze(graph)
 
     @property
     def field(self) -> GravityField | None:
@@ -107,10 +120,8 @@ class Network(Fielded):
             self._report("self-connection", joint.name, ends, "two different blocks", "connect another block")
             return
         self.connections.append(connection)
-        self.graph.add_edge(parent_ref.block.name, joint.name, parent_port=parent_ref.name, child_port=None, placement=pose)
-        self.graph.add_edge(
-            joint.name, child_ref.block.name, parent_port=CHILD_PORT, child_port=child_ref.name, placement=Pose()
-        )
+        self._add_edge(parent_ref.block, joint.name, parent_port=parent_ref.name, placement=pose)
+        self._add_edge(joint, child_ref.block.name, parent_port=CHILD_PORT, child_port=child_ref.name)
 
     def close_loop(self, first: Block | PortRef | str, second: Block | PortRef | str, closure: Closure) -> None:
         """Close a loop between two ports that the tree of joints already connects, by a rigid closure or an interaction.
@@ -180,10 +191,10 @@ class Network(Fielded):
         self._add_block(closure, new=True)
         self.loops.append(Joined(refs, closure, tuple(coordinates)))
         for ref in refs:
-            self._add_edge(closure, ref)
+            self._add_target(closure, ref)
         for name in {owner_of(coordinate) for coordinate in coordinates}:
-            if name in self.graph and not self.graph.has_edge(closure.name, name):
-                self.graph.add_edge(closure.name, name, parent_port=None, child_port=None, placement=Pose())
+            if name in self.by_name and (closure.name, name) not in self.edges:
+                self._add_edge(closure, name)
 
     def add_gear(self, gear: Relation) -> None:
         """Add a gear, which couples two coordinates, or a linear relation of any number of them.
@@ -267,26 +278,30 @@ class Network(Fielded):
         self._add_block(block, new=True)
         getattr(self, section).append(block)
         if hasattr(block, "target"):
-            self._add_edge(block, block.target)
+            self._add_target(block, block.target)
         for joint in {*map(owner_of, block.named_coordinates.values())}:
-            if joint in self.graph:
-                self.graph.add_edge(block.name, joint, parent_port=None, child_port=None, placement=Pose())
+            if joint in self.by_name:
+                self._add_edge(block, joint)
 
-    def _add_edge(self, block: Block, target: PortRef) -> None:
+    def _add_edge(self, block: Block, to: str, **about: Any) -> None:
+        self.edges[block.name, to] = {"parent_port": None, "child_port": None, "placement": Pose()} | about
+
+    def _add_target(self, block: Block, target: PortRef) -> None:
         """Add an edge to a port on which a block acts, if that is of this system."""
-        if self.graph.nodes.get(target.block.name, {}).get("block") is target.block:
-            self.graph.add_edge(block.name, target.block.name, parent_port=None, child_port=target.name, placement=Pose())
+        if self.by_name.get(target.block.name) is target.block:
+            self._add_edge(block, target.block.name, child_port=target.name)
 
     def __getitem__(self, name: str) -> Any:
         """Return a block by name."""
-        if name not in self.graph:
-            raise ModelError(Finding("unknown-block", self.name, name, "a block of the system", did_you_mean(name, self.graph)))
-        return self.graph.nodes[name]["block"]
+        if name not in self.by_name:
+            advice = did_you_mean(name, self.by_name)
+            raise ModelError(Finding("unknown-block", self.name, name, "a block of the system", advice))
+        return self.by_name[name]
 
     @property
     def blocks(self) -> tuple[Block, ...]:
         """All blocks, in the order in which they were added."""
-        return tuple(block for _, block in self.graph.nodes(data="block"))
+        return tuple(self.by_name.values())
 
     @property
     def attachments(self) -> tuple[Any, ...]:
@@ -298,10 +313,10 @@ class Network(Fielded):
             advice = "call super().__init__(name) first in __init__"
             expected = "a block that Block.__init__ has named"
             raise ModelError(Finding("no-name", type(block).__name__, "no name", expected, advice))
-        known = self.graph.nodes.get(block.name)
+        known = self.by_name.get(block.name)
         if known is None:
-            self.graph.add_node(block.name, block=block)
-        elif known["block"] is not block or (new and block is not self.world):
+            self.by_name[block.name] = block
+        elif known is not block or (new and block is not self.world):
             expected = "unique block names, each joint, closure and load used once"
             self._report("duplicate-name", block.name, block, expected, "rename one of the two")
 

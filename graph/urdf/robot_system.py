@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Collection, Container, Iterable
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
@@ -23,7 +22,7 @@ from titop.blocks.joints.friction_and_limits import Friction, Limits
 from titop.blocks.joints.joint import Joint, unit_vector
 from titop.blocks.joints.plain_joints import Planar, Prismatic, Revolute, Weld
 from titop.blocks.joints.quaternion_joints import Free
-from titop.graph.network.connections import no_inertia
+from titop.graph.network.connections import no_inertia, reached
 from titop.graph.system import System
 from titop.graph.urdf.elements import REPAIR, Report
 from titop.graph.urdf.repair import massless_joints
@@ -55,11 +54,14 @@ def check_tree(reader: RobotReader) -> str:
     before = len(report.findings)
     _check_ends(reader, links)
     _check_parents(reader, links)
-    graph = nx.DiGraph([(joint.parent, joint.child) for joint in joints if joint.parent and joint.child])
-    graph.add_nodes_from(links)
-    roots = [name for name in links if graph.in_degree(name) == 0]
-    if len(report.findings) > before:
+    edges = [(joint.parent, joint.child) for joint in joints if joint.parent and joint.child]
+    children = {child for _, child in edges}
+    roots = [name for name in links if name not in children]
+    if len(report.findings) > before or (len(roots) == 1 and len(reached(edges, roots[0])) == len(links)):
         return roots[0] if roots else ""
+    import networkx as nx
+
+    graph = nx.DiGraph(edges)
     try:
         hops = [edge[0] for edge in nx.find_cycle(graph)]
         advice = "cut it, and close the loop in Python"
@@ -202,7 +204,7 @@ def from_urdf(
 def _add_gears(system: System, robot: RobotReader, names: dict[str, str]) -> None:
     for joint in robot.joints:
         if joint.mimic is not None:
-            name = _free_name(f"{names[joint.name]}_mimic", system.graph)
+            name = _free_name(f"{names[joint.name]}_mimic", system.by_name)
             driver, driven = names[joint.mimic.joint], names[joint.name]
             system.add_gear(Gear(name, driver, driven, joint.mimic.multiplier, joint.mimic.offset))
 

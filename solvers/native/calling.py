@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from titop.solvers.native.identity import LANE_COUNT
-from titop.solvers.native.signatures import FLAG, IN_LANES, NOTHING, RAISED, REAL, Signature, Type, lies_in_lanes
+from titop.solvers.native.signatures import FLAG, IN_LANES, NOTHING, RAISED, REAL, STOPPED, Signature, Type, lies_in_lanes
 
 #: Offsets (bytes) in an array object, after the head that every Python object has ...
 _HEAD = object.__basicsize__
@@ -325,11 +325,13 @@ def stage_function(name: str, native: str, signature: Signature, memory: str = _
     memory = memory or f"{_COUNTING}\ndeclare void @NRT_MemInfo_call_dtor(ptr)"
     given = [f"i64 %given{k}" for k in range(len(signature.arguments))]
     return f"""{_DECLARATIONS}{memory}
+declare void @{STOPPED}(ptr)
 declare i32 @"{native}"({", ".join(["ptr", "ptr", *["i64"] * len(given)])})
 
 define i64 @{name}({", ".join(given)}) {{
   %result = alloca i64
   %fault = alloca ptr
+  store ptr null, ptr %fault
   %status = call i32 @"{native}"({", ".join(["ptr %result", "ptr %fault", *given])})
   %worked = icmp eq i32 %status, 0
   br i1 %worked, label %answer, label %stopped
@@ -337,6 +339,8 @@ answer:
   %answered = load i64, ptr %result
   ret i64 %answered
 stopped:
+  %record = load ptr, ptr %fault
+  call void @{STOPPED}(ptr %record)
   ret i64 {RAISED}
 }}
 """

@@ -9,12 +9,13 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Set
-from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
@@ -46,7 +47,9 @@ COMPILER = source_hash((Path(__file__).parent,))
 
 def exact_name() -> str:
     """Return a name of this very Python, NumPy, compiler with its settings, and processor."""
-    compiler = (version("numba"), version("llvmlite"), [os.environ.get(f"NUMBA_{name}") for name in _SETTINGS])
+    numba: Any = find_spec("numba")  # it is not loaded, nor what reads the metadata of packages
+    told = Path(numba.origin).with_name("_version.py").read_bytes()
+    compiler = (told, llvmlite.__version__, [os.environ.get(f"NUMBA_{name}") for name in _SETTINGS])
     return f"{COMPILER}-{hashed(sys.version, np.__version__, compiler, llvm.get_default_triple(), processor())}"
 
 
@@ -175,12 +178,24 @@ def _lines(path: str) -> list[str] | None:
         return None
 
 
+#: Set to one of `WIDTHS`, kernels compute with so many states at once.
+LANES_SETTING, WIDTHS = "TITOP_LANES", ("8", "4", "2")
+
+_SUM = "define <8 x double> @sum(<8 x double> %x) {\n %y = fadd <8 x double> %x, %x\n ret <8 x double> %y\n}"
+
+
 def _lane_count() -> int:
-    """Return how many numbers a register of the processor that is compiled for holds."""
+    """Return how many numbers a register of the processor that is compiled for holds, unless a setting says otherwise."""
+    if (chosen := os.environ.get(LANES_SETTING)) in WIDTHS:
+        return int(chosen)
     name, features = processor()
-    if "+avx512f" in features:
-        return 8
-    return 4 if "+avx2" in features or name == "x86-64-v3" else 2
+    if (name, features) == (llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()):
+        return 8 if "+avx512f" in features else 4 if "+avx2" in features else 2
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine(cpu=name, features=features)
+    written = machine.emit_assembly(llvm.parse_assembly(_SUM))  # its features need not be listed
+    return 8 if "zmm" in written else 4 if "ymm" in written else 2
 
 
 #: How many states kernels compute with at once: see `lanes`.

@@ -13,6 +13,7 @@ def prepare(module: llvm.ModuleRef, target: llvm.TargetMachine) -> None:
     passes.add_simplify_cfg_pass()
     passes.add_instruction_combine_pass()
     passes.add_global_dead_code_eliminate_pass()  # addresses in this process, which numba notes and nothing uses
+    passes.add_strip_symbols_pass()  # names of values, a quarter of the text
     passes.run(module, builder)
 
 

@@ -24,7 +24,7 @@ from titop.solvers.native.calling import EXCEPTION_FUNCTIONS, PYTHON_FUNCTIONS, 
 from titop.solvers.native.identity import COMPILER, processor, text_obstacle
 from titop.solvers.native.object_code import LOADED, NUMBA, Codes, ObjectCode
 from titop.solvers.native.optimising import optimise
-from titop.solvers.native.signatures import SINGLE, Signature
+from titop.solvers.native.signatures import SINGLE, STOPPED, Signature
 
 #: From the names of a function and of its compiled form, and its signature, to LLVM text of what calls it.
 Caller = Callable[[str, str, Signature], str]
@@ -155,7 +155,7 @@ def _emitted(name: str, module: llvm.ModuleRef, shared: Mapping[str, CodePiece])
 def _missing(module: llvm.ModuleRef, shared: Mapping[str, CodePiece]) -> list[str]:
     """Return what a module needs, beside shared parts, that a process without numba does not have."""
     needed = {function.name for function in module.functions if function.is_declaration}
-    known = PYTHON_FUNCTIONS.keys() | EXCEPTION_FUNCTIONS | _C_LIBRARY | {piece.symbol for piece in shared.values()}
+    known = PYTHON_FUNCTIONS.keys() | EXCEPTION_FUNCTIONS | _C_LIBRARY | {STOPPED, *(piece.symbol for piece in shared.values())}
     return sorted(need for need in needed - known if not need.startswith("llvm."))
 
 
@@ -168,6 +168,8 @@ def target(level: int = 3) -> llvm.TargetMachine:
 
 
 _FOLDER = Path(__file__).with_name("shipped")
+#: How it is packed: text, whose letters do not come in fours.
+_PACKING = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "pb": 0}]
 #: Which of it this process can use.
 _USABLE = f"{COMPILER}-{sys.platform}"
 
@@ -208,7 +210,7 @@ def ship(pieces: Mapping[str, CodePiece]) -> None:
         new = Path(scratch) / "new"
         new.mkdir(mode=0o755)
         for name, content in files.items():
-            (new / f"{name}.xz").write_bytes(lzma.compress(json.dumps(content).encode()))
+            (new / f"{name}.xz").write_bytes(lzma.compress(json.dumps(content).encode(), filters=_PACKING))
         for old in _FOLDER.glob("[!.]*"):
             shutil.rmtree(old)
         os.replace(new, _FOLDER / _USABLE)

@@ -46,6 +46,8 @@ IN_PYTHON = 1
 ANSWERED = 1 << 40
 #: The name by which machine code finds where to count lost answers.
 LOST = "titop_lost"
+#: ... and what to call with numba's record of an exception that keeps it from answering.
+STOPPED = "titop_stopped"
 
 
 def lies_in_lanes(kind: Type, form: str) -> bool:

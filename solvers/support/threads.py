@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 #: Parts begin at multiples of it: so many states at most are computed together (lanes).
 TOGETHER = 8
@@ -21,6 +23,8 @@ TOGETHER = 8
 _WORTH = 1e-4
 #: Seconds that a state takes, at least, where Python calls a kernel for each: shorter ones wait for each other's Python.
 BY_PYTHON = 2e-5
+#: Seconds after which Python looks for signals, such as Ctrl-C; states and numbers of results that are less than that.
+_PIECE, _FEW_STATES, _FEW_NUMBERS = 0.1, 2048, 1 << 20
 #: Most threads.
 _MOST = 1000
 
@@ -45,41 +49,63 @@ def alone() -> Iterator[None]:
         _alone.reset(token)
 
 
-def in_parts(threads: int | None, count: int, run: Callable[[slice], int], least: float = 0.0) -> int:
+def in_parts(threads: int | None, count: int, run: Callable[[slice], int], least: float = 0.0, numbers: int = 0) -> int:
     """Run ``run(rows) -> status`` for all rows; return the first status other than zero, in the order of the rows, or zero.
 
     The first rows, which this thread computes, tell how long a row takes (s): whether it is the `least`, and how many parts are
-    worth a thread. Errors of a part are raised once all have ended.
+    worth a thread. Errors of a part are raised once all have ended. Long parts are run in pieces, between which Ctrl-C ends
+    all. `numbers`: how many there are in the results.
     """
-    if threads == 1 or count <= TOGETHER or _alone.get():
+    most = 1 if threads == 1 or _alone.get() else threads or os.cpu_count() or 1
+    if count <= TOGETHER or (most == 1 and count <= _FEW_STATES and numbers <= _FEW_NUMBERS):
         return run(slice(0, count))
-    begin = perf_counter()
+    is_stopped = False
+
+    def run_pieces(rows: slice, row: float) -> int:
+        begin, status = rows.start, 0
+        while begin < rows.stop and not status and not is_stopped:
+            end = min(begin + TOGETHER * max(1, int(_PIECE / (TOGETHER * row or _PIECE))), rows.stop)
+            clock = perf_counter()
+            status = run(slice(begin, end))
+            begin, row = end, (perf_counter() - clock) / (end - begin)
+        return status
+
+    clock = perf_counter()
     status = run(slice(0, TOGETHER))
-    row, left = (perf_counter() - begin) / TOGETHER, count - TOGETHER
-    most = threads or os.cpu_count() or 1
+    row, left = (perf_counter() - clock) / TOGETHER, count - TOGETHER
     parts = min(most, int(left * row / _WORTH)) if row >= least else 1
     if status or parts < 2:
-        return status or run(slice(TOGETHER, count))
+        return status or run_pieces(slice(TOGETHER, count), row)
+    from concurrent.futures import wait
+
     size = TOGETHER * -(-left // (TOGETHER * parts))
     first, *others = (slice(k, min(k + size, count)) for k in range(TOGETHER, count, size))
-    running = [_pool(most).submit(run, rows) for rows in others]
+    running = [_pool(most).submit(run_pieces, rows, row) for rows in others]
     try:
-        status = run(first)
+        status = run_pieces(first, row)
+        wait(running)
+    except KeyboardInterrupt:
+        is_stopped = True
+        raise
     finally:
         wait(running)
     return next(filter(None, (status, *(each.result() for each in running))), 0)
 
 
-def call_in_parts(threads: int | None, kernel: Callable[..., int], *arrays: Any, least: float = 0.0) -> int:
-    """Call a kernel of arrays with a row for each state, as `in_parts` does; others it gets as they are, to refuse them."""
-    if threads == 1 or any(type(array) is not np.ndarray or array.shape[:1] != arrays[0].shape[:1] for array in arrays):
+def call_in_parts(threads: int | None, kernel: Callable[..., int], *arrays: Any) -> int:
+    """Call a kernel of arrays with a row for each state, the last for results, as `in_parts` does; others it is to refuse."""
+    if threads == 1 and len(arrays[-1]) <= _FEW_STATES and arrays[-1].size <= _FEW_NUMBERS:
         return kernel(*arrays)
-    return in_parts(threads, len(arrays[0]), lambda rows: kernel(*[array[rows] for array in arrays]), least)
+    if any(type(array) is not np.ndarray or array.shape[:1] != arrays[0].shape[:1] for array in arrays):
+        return kernel(*arrays)
+    return in_parts(threads, len(arrays[0]), lambda rows: kernel(*[array[rows] for array in arrays]), numbers=arrays[-1].size)
 
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
     """The threads beside the one that asks."""
+    from concurrent.futures import ThreadPoolExecutor
+
     return ThreadPoolExecutor(threads - 1, "titop")
 
 

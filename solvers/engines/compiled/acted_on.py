@@ -341,6 +341,7 @@ class ActedOn:
         count, of_stack = len(stack.states[0]), bound.stacked
         if stack.wrenches is None and stack.u is None:
             return bound.at_stack(*at(slice(None)), threads=self.threads)
+        numbers = at(slice(None))[-1].size
         loads = [_loads_of(wrench) for wrench in (stack.wrenches or {}).values()]
         u = None if stack.u is None else self._read(stack.u)
         if not self._inputs.drives_ports:
@@ -353,13 +354,13 @@ class ActedOn:
             return self.run(of_stack, stack.wrenches, u, at(rows), closing)
 
         if of_stack is not None and not turning:
-            if in_parts(self.threads, count, run_together) == DONE:
+            if in_parts(self.threads, count, run_together, numbers=numbers) == DONE:
                 return DONE
             _leave_to_rows()
 
         if turning and (forced := acting.under_forces(bound, loads, u, count)) is not None:
             call, forces = forced
-            if in_parts(self.threads, count, lambda rows: call(*at(rows), forces[rows])) == DONE:
+            if in_parts(self.threads, count, lambda rows: call(*at(rows), forces[rows]), numbers=numbers) == DONE:
                 return DONE
             _leave_to_rows()
 

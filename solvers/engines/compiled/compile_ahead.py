@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
 from importlib import import_module
+from itertools import pairwise
+from multiprocessing import get_context
 from pkgutil import walk_packages
 from typing import Any
+from unittest.mock import patch
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.solvers import kernels
@@ -15,13 +19,10 @@ from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.laws.compiled_laws import INWARD, OUTWARD
 from titop.solvers.kernels.laws.lane_by_lane import OF_BLOCKS, OF_INTERACTIONS
 from titop.solvers.native import cache, calling
-from titop.solvers.native.identity import text_obstacle
+from titop.solvers.native.identity import LANES_SETTING, WIDTHS, text_obstacle
 from titop.solvers.native.kernel import Feature, Kernel, Unit
-from titop.solvers.native.pieces import CodePiece, ship, shipped, with_needs
+from titop.solvers.native.pieces import CodePiece, ship
 from titop.solvers.support.spread import spread
-
-#: Whose kernels take longest: they make a group of their own.
-_LONGEST = "derivative_entries"
 
 
 def units() -> dict[str, Unit]:
@@ -31,15 +32,14 @@ def units() -> dict[str, Unit]:
 
 def _groups() -> list[list[Unit]]:
     """Return the units in groups that share most of their helpers, since each process compiles a helper once. The longest group
-    comes first, so that parallel processes end at about the same time.
+    comes first, so that parallel processes end at about the same time, and takes long enough that its process is left with the
+    last, which shares more helpers with it than others do.
     """
     modules = [walk.name for walk in walk_packages(kernels.__path__, f"{kernels.__name__}.") if not walk.ispkg]
     held = [(name, thing) for name in modules for thing in vars(import_module(name)).values()]
     pairs = [(name, pair) for name, pair in held if isinstance(pair, Pair) and pair.mixed.function.__module__ == name]
     alone = [(name, unit) for name, unit in held if isinstance(unit, Kernel) and unit.function.__module__ == name]
     pairs += [(name, pair.stacked) for name, pair in pairs if pair.stacked is not None]
-    whole = [*((name, pair.mixed) for name, pair in pairs), *alone]
-    derivatives, passes = ([unit for name, unit in whole if name.endswith(_LONGEST) is is_last] for is_last in (True, False))
     laws = [stage for law in all_laws() for stage in (law.terms, law.outward, law.inward, law.slopes, law.energy) if stage]
     laws += [stage for law in all_laws() if (acts := law.surroundings) for stage in (acts.apply, acts.apply_slopes)]
     laws += [OUTWARD, INWARD]
@@ -51,7 +51,8 @@ def _groups() -> list[list[Unit]]:
     laws += [stage.in_lanes for stage in laws if stage.is_for_lanes] + [*OF_BLOCKS.values()]
     acting += [stage.in_lanes for stage in acting if stage.is_for_lanes] + [*OF_INTERACTIONS.values()]
     rigid: list[Unit] = [pair.rigid for _, pair in pairs if pair.rigid is not pair.mixed]
-    return [[*passes], rigid, [*laws], [*acting], [*features], [*derivatives]]
+    whole: list[Unit] = [*(pair.mixed for _, pair in pairs), *(unit for _, unit in alone)]
+    return [whole, [*acting], [*laws], [*features], rigid]
 
 
 def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
@@ -83,7 +84,7 @@ def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
 
 
 def write_for_wheels(workers: int | None = None, progress: bool = True) -> int:
-    """Write everything in LLVM's language into titop's own folder; return how many functions were not there yet.
+    """Write everything in LLVM's language, for lanes of all widths, into titop's own folder; return the number of functions.
 
     From there a wheel takes it along, so that those who install it never wait for numba, whatever their processor and Python.
     Raises `ModelError` if a process dies, if titop's folder cannot be written, or if what numba makes here is not for all.
@@ -91,14 +92,12 @@ def write_for_wheels(workers: int | None = None, progress: bool = True) -> int:
     if reason := calling.obstacle() or text_obstacle():
         raise ModelError(Finding("no-wheel", "kernels", reason, "code for everyone", "build a wheel without it"))
     pieces: dict[str, CodePiece] = {}
-    missing = []
-    for name, unit in units().items():
-        try:
-            pieces |= with_needs(unit.wanted.piece, shipped)
-        except KeyError:
-            missing.append(name)
-    for found in _spread(_writing, missing, workers, progress):
-        pieces |= found
+    for width in WIDTHS:
+        names = [name for name, unit in units().items() if unit.form or width == WIDTHS[0]]
+        begun = ProcessPoolExecutor(workers or os.cpu_count(), get_context("spawn"))  # which read the setting
+        with patch.dict(os.environ, {LANES_SETTING: width}), begun as crew:
+            for found in _spread(_writing, names, workers, progress, crew):
+                pieces |= found
     try:
         ship(pieces)
     except OSError as error:
@@ -106,21 +105,22 @@ def write_for_wheels(workers: int | None = None, progress: bool = True) -> int:
         raise ModelError(
             Finding("no-wheel", "titop's folder", reason, "one that can be written", "use a clone of titop")
         ) from None
-    return len(missing)
+    return len(pieces)
 
 
 def _spread(
-    work: Callable[[], Callable[[str], Any]], missing: Sequence[str], workers: int | None, progress: bool
+    work: Callable[[], Any], missing: Sequence[str], workers: int | None, progress: bool, crew: Executor | None = None
 ) -> Iterator[Any]:
-    """Yield what several processes make of units."""
+    """Yield what several processes, perhaps those of a crew, make of units."""
     from tqdm import tqdm
 
     workers = workers or os.cpu_count() or 1
     parts = max(1, workers // 2)
     groups = [[unit.name for unit in group if unit.name in missing] for group in _groups()]
-    tasks = [part for names in groups for k in range(parts) if (part := names[k::parts])]
+    cuts = [[len(names) * k // parts for k in range(parts + 1)] for names in groups]
+    tasks = [names[i:j] for names, at in zip(groups, cuts, strict=True) for i, j in pairwise(at) if i < j]
     with tqdm(total=len(missing), desc="compiling", disable=None if progress else True, leave=False) as bar:
-        for results in spread(tasks, _each, (work,), workers, _died):
+        for results in spread(tasks, _each, (work,), crew or workers, _died):
             bar.update(len(results))
             yield from results
 

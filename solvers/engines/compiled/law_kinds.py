@@ -7,7 +7,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary
@@ -183,6 +182,8 @@ def _naming(programs: Programs, name: str) -> Callable[[], str]:
     """Return what names a program by what it is derived from, and by what derives it: it need not be derived for that."""
 
     def identity() -> str:
+        from importlib.metadata import version  # which loads what reads e-mail
+
         made_by = programs.identity, name, _DERIVING, version("casadi")
         return hashlib.sha256(repr(made_by).encode()).hexdigest()[:32]
 

@@ -201,7 +201,7 @@ class PackedSystem:
             return
         raise_pending()
         if status == RAISED:
-            raise MemoryError("no memory for the law of a block")
+            raise RuntimeError("the compiled law of a block has raised an exception")
         if status == layout.NOT_UNIT:
             raise ModelError(
                 Finding("not-unit", "q", "a quaternion", "a unit quaternion (x, y, z, w)", "divide it by its norm")

@@ -34,6 +34,13 @@ class TestGraph:
         graph.remove_node("wind")
         assert nx.is_arborescence(graph)
 
+    def test_it_is_to_be_read(self) -> None:
+        s = crane()
+        with pytest.raises(nx.NetworkXError, match="Frozen"):
+            s.graph.remove_node("wind")
+        s.connect(s["hook"], body("crate"), tt.Weld("straps"))
+        assert {*s.graph.successors("straps")} == {"crate"}  # each graph is of the system as it is then
+
 
 class TestPlaces:
     def test_joints_stand_at_ports_and_placements(self, engine: str) -> None:

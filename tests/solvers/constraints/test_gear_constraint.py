@@ -14,7 +14,7 @@ from titop.blocks.basics.spatial import Array
 def without_gears() -> tt.System:
     s = geared_hand()
     for gear in s.gears:
-        s.graph.remove_node(gear.name)
+        del s.by_name[gear.name]
     s.gears.clear()
     return s
 

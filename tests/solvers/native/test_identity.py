@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -174,3 +175,25 @@ def test_a_hash_of_sources_covers_every_file(tmp_path: Path) -> None:
         assert source_hash([tmp_path]) != before
         path.write_text("x = 1\n")
     assert source_hash([tmp_path]) == before
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="names of processors of another kind")
+@pytest.mark.parametrize(
+    ("name", "features", "count"),
+    [
+        ("x86-64-v4", "", 8),
+        ("znver4", "", 8),
+        ("x86-64-v3", "", 4),
+        ("x86-64", "", 2),
+        ("x86-64", "+avx2", 4),
+        ("x86-64-v4", "-avx512f", 4),
+    ],
+)
+def test_lanes_are_as_wide_as_the_processor_that_is_named(
+    name: str, features: str, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(identity, "processor", lambda: (name, features))
+    assert identity._lane_count() == count
+    for chosen, found in (("4", 4), ("3", count)):
+        monkeypatch.setenv(identity.LANES_SETTING, chosen)
+        assert identity._lane_count() == found

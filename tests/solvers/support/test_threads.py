@@ -33,12 +33,12 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     worked: set[int] = set()
     whole = threads.in_parts
 
-    def noting(count: int | None, rows: int, run: Any, least: float = 0.0) -> int:
+    def noting(count: int | None, rows: int, run: Any, *more: float, **named: Any) -> int:
         def noted(part: slice) -> int:
             worked.add(threading.get_ident())
             return run(part)
 
-        return whole(count, rows, noted, least)
+        return whole(count, rows, noted, *more, **named)
 
     for module in (acted_on, threads):
         monkeypatch.setattr(module, "in_parts", noting)
@@ -120,6 +120,40 @@ def test_little_work_stays_in_one_thread() -> None:
     assert begun == [slice(0, 8), slice(8, 64)]
     assert in_parts(4, 5, run) == in_parts(1, 64, run) == 0
     assert begun[2:] == [slice(0, 5), slice(0, 64)]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_ctrl_c_waits_for_no_more_than_a_piece(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "_PIECE", 0.01)
+    done: list[slice] = []
+
+    def run(rows: slice) -> int:
+        time.sleep(1e-4 * (rows.stop - rows.start))  # as a kernel that lets no signal in
+        done.append(rows)
+        if sum(part.stop - part.start for part in done) > 600 and threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+        return 0
+
+    with pytest.raises(KeyboardInterrupt):
+        in_parts(count, 4000, run)
+    assert 600 < sum(rows.stop - rows.start for rows in done) < 2000  # other threads have ended, too
+    assert max(rows.stop - rows.start for rows in done) <= 200  # of some 100 states, as clocks are
+    monkeypatch.setattr(threads, "_PIECE", 10.0)
+    done.clear()
+    with pytest.raises(KeyboardInterrupt):
+        in_parts(count, 4000, run)
+    assert sum(rows.stop - rows.start for rows in done) == 4000  # the negative control
+
+
+def test_pieces_cover_all_states_and_keep_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    m = SYSTEMS["a tree"]().resolve()
+    q, v, tau = (states(m, 4)[name].repeat(600, 0) for name in ("q", "v", "tau"))
+    whole = m.forward_dynamics(q, v, tau)
+    monkeypatch.setattr(threads, "_PIECE", 1e-9)
+    assert m.forward_dynamics(q, v, tau).tobytes() == whole.tobytes()
+    tau[2000, 0] = np.nan
+    with pytest.raises(tt.ModelError, match=r"tau\[2000, 0\]"):
+        m.forward_dynamics(q, v, tau)
 
 
 def test_arrays_of_other_lengths_are_the_kernels_to_refuse(eager: set[int]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -279,6 +280,35 @@ def test_stacked_states_are_single_states(law: Any) -> None:
         np.testing.assert_array_equal(function(q, v, tau), [function(*row) for row in zip(q, v, tau, strict=True)])
     stages = stages_of(Own.compiled_law)
     assert stages.terms.in_lanes.is_for_lanes == (law is telescope_law)
+
+
+def ending_law(numbers: Any, q: Any, v: Any, twist: Any, terms: Any) -> None:
+    """That of a telescope that refuses to leave its tube."""
+    telescope_law(numbers, q, v, twist, terms)
+    if q[0].real > 1.0:
+        raise ValueError("beyond its end")
+    if q[0].real < -1.0:
+        raise OverflowError("too deep", q[0].real)
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+def test_what_a_compiled_law_raises_reaches_its_users() -> None:
+    class Own(Telescope):
+        compiled_law = tt.Law(ending_law, energy=telescope_energy)
+
+    s = tt.System("telescope")
+    s.connect("world", Own("boom"), tt.Weld("base"))
+    m, still = s.resolve(), np.zeros(2)
+    for place, kind, told in (1.5, ValueError, ("beyond its end",)), (-1.5, OverflowError, ("too deep",)):
+        q = np.array([place, 0.0])
+        for arguments in (q, still, still), np.stack([[still, q], [still, still], [still, still]]):
+            with pytest.raises(kind) as raised:
+                m.forward_dynamics(*arguments)
+            assert raised.value.args == told  # without numbers that only the machine code knew
+            assert re.search(rf"in \S*ending_law, .*{Path(__file__).name}, line \d+", *raised.value.__notes__)
+            m.forward_dynamics(still, still, still)  # nothing is left of it
+    with pytest.raises(ValueError, match="beyond its end"):
+        tt.simulate(m, np.linspace(0.0, 1.0, 3), still, np.array([30.0, 0.0]))
 
 
 def spun_law(numbers, q, v, twist, terms):  # type: ignore[no-untyped-def]
