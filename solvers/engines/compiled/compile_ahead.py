@@ -37,7 +37,7 @@ def _groups() -> list[list[Unit]]:
     held = [(name, thing) for name in modules for thing in vars(import_module(name)).values()]
     pairs = [(name, pair) for name, pair in held if isinstance(pair, Pair) and pair.mixed.function.__module__ == name]
     alone = [(name, unit) for name, unit in held if isinstance(unit, Kernel) and unit.function.__module__ == name]
-    pairs += [(name, pair.stacked) for name, pair in pairs if pair.stacked is not None]
+    pairs += [(name, form) for name, pair in pairs for form in (pair.stacked, pair.members) if form is not None]
     whole = [*((name, pair.mixed) for name, pair in pairs), *alone]
     derivatives, passes = ([unit for name, unit in whole if name.endswith(_LONGEST) is is_last] for is_last in (True, False))
     laws = [stage for law in all_laws() for stage in (law.terms, law.outward, law.inward, law.slopes, law.energy) if stage]

@@ -171,8 +171,15 @@ class PackedSystem:
         """Return a pair's compiled function for stacked states, and what makes its tables of those for single ones."""
         return self.kernel(pair.stacked).compiled, self._in_lanes
 
+    def kernel_of_members(self, pair: Pair) -> tuple[Callable[..., int], Callable[[tuple[Array, ...]], tuple[Array, ...]]]:
+        """Return the same for members, whose tables of numbers lie in lanes already."""
+        return self.kernel(pair.members).compiled, self._of_members
+
     def _in_lanes(self, tables: tuple[Array, ...]) -> tuple[Array, ...]:
         return (*tables[:3], self.laws.stages.in_lanes) if self.has_laws else tables
+
+    def _of_members(self, tables: tuple[Array, ...]) -> tuple[Array, ...]:
+        return (*tables[:3], self.laws.stages.of_members) if self.has_laws else tables
 
     def bound(self, pair: Pair) -> Callable[..., int]:
         """Return the compiled function of a pair for the system, with the system's tables bound as first arguments."""
