@@ -70,7 +70,7 @@ def each(values: Sequence[Any]) -> Each:
 #: with it: None for each that needs a simulation of its own.
 Many = Callable[[Sequence[dict[str, Any]]], list[Callable[[], Trajectory] | None]]
 #: Most members that are simulated together, and most numbers of their motions.
-_TOGETHER, _NUMBERS = 512, 2**23
+_TOGETHER, _NUMBERS = 1024, 2**23
 #: Members that are simulated together at first, before it is known how long their motions are.
 _FIRST = 8
 

@@ -72,7 +72,7 @@ class Together:
         self.is_possible = tables is not None and len(have_inputs) == 1
         self.is_possible &= all(each.inputs.act_like(self._inputs) for each in mechanisms if differ)
         if differ and isinstance(plant.loop, SampledLoop):
-            self.is_possible &= plant.loop.reads_alike(plant.prepared.are_same_places(mechanisms))
+            self.is_possible &= plant.loop.reads_alike(partial(plant.prepared.are_same_places, mechanisms))
         if tables is None or not self.is_possible:
             return
         if isinstance(self._loop, SampledLoop):
