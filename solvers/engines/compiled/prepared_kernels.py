@@ -23,6 +23,7 @@ from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.prepared import Closed, FollowingStates, PreparedDynamics, Residual
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.native.identity import LANE_COUNT
+from titop.solvers.support.threads import in_parts
 
 #: A step of no length, as estimators, coefficients and curve: of one stage, which is its beginning.
 _AT_ONCE = np.zeros((1, 1)), np.zeros((1, 1)), np.zeros((0, 1))
@@ -194,11 +195,19 @@ class CompiledPreparedDynamics(PreparedDynamics):
 
     def lane_steps(self, *arguments: Any) -> int:
         """Call the compiled steps of members in lanes: see `stepping_entries.lane_steps`; the last argument is their tables."""
-        *given, tables = arguments
-        system, pair = self._system, stepping_entries.open_lane_steps
+        *first, clocks, estimators, coefficients, curve, times, y, outputs, tau, imposed, tables = arguments
+        system, pair, size = self._system, stepping_entries.open_lane_steps, len(self._tables)
         kernel, placed = system.kernel_of_members(pair) if tables.lanes else system.kernel_in_lanes(pair)
-        numbers = tables.lanes or (tables.floats[0], tables.numbers[0])
-        return int(kernel(*given, *placed((tables.ints, *numbers, tables.stages)[: len(self._tables)])))
+        shared = tables.floats[0], tables.numbers[0]
+
+        def run(rows: slice) -> int:
+            blocks = slice(rows.start // LANE_COUNT, -(-rows.stop // LANE_COUNT))
+            numbers = [each[blocks] for each in tables.lanes] or shared
+            own = placed((tables.ints, *numbers, tables.stages)[:size])
+            method = estimators, coefficients, curve, times
+            return int(kernel(*first, clocks[rows], *method, y[rows], outputs[rows], tau[rows], imposed, *own))
+
+        return in_parts(self.mechanism.threads if self.mechanism.engine.is_compiled else 1, len(y), run)
 
     def rates_of_members(self, y: Array, tau: Array, tables: MemberTables) -> tuple[Array, Array]:
         """Return the rates (n, ny) of states with unit quaternions, under efforts (n, nv), and a status (n) of each."""
