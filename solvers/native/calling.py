@@ -380,7 +380,7 @@ def stacked_function(name: str, native: str, signature: Signature, form: str = I
     each = [(k, kind) for k, kind in given if lies_in_lanes(kind, IN_LANES)]
     tables = [(k, kind) for k, kind in given if lies_in_lanes(kind, form) and (k, kind) not in each]
     first, last = each[0][0], each[-1][0]
-    stacked = (kind._replace(ndim=kind.ndim + _axes_more(kind, form)) for kind in signature.arguments)
+    stacked = (_with_more_axes(kind, form) for kind in signature.arguments)
     passed = _native_arguments(signature, form)
     begin, end = _python_caller(name, native, Signature(tuple(stacked), signature.result), passed)
     return f"""{_COMMON}{_MEMORY}{_LANES}{begin}
@@ -434,9 +434,9 @@ def members_function(name: str, native: str, signature: Signature) -> str:
     return stacked_function(name, native, signature, OF_MEMBERS)
 
 
-def _axes_more(kind: Type, form: str) -> int:
-    """Return how many axes more Python's array has than a state's: the first, and of tables in lanes the last."""
-    return lies_in_lanes(kind, form) + (lies_in_lanes(kind, form) and kind.stacked == "table")
+def _with_more_axes(kind: Type, form: str) -> Type:
+    """Return the type of what Python passes: stacked numbers have a first axis, tables in lanes have a last one as well."""
+    return kind._replace(ndim=kind.ndim + 1 + (kind.stacked == "table")) if lies_in_lanes(kind, form) else kind
 
 
 def _compare_rows(each: list[tuple[int, Type]], tables: list[tuple[int, Type]]) -> Iterator[str]:

@@ -19,7 +19,8 @@ from titop.graph.checking.tree import massless_joint
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import overflow
 from titop.solvers.engines.compiled.flatten import flatten
-from titop.solvers.engines.compiled.law_tables import Stages, input_places, law_numbers, reserve_space
+from titop.solvers.engines.compiled.law_kinds import interaction_codes, program_codes
+from titop.solvers.engines.compiled.law_tables import Stages, has_own_numbers, input_places, law_numbers, reserve_space
 from titop.solvers.engines.compiled.tables import GeneralBlock, Tables, constraint_coefficients, constraint_tables
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.entries.pair import Pair
@@ -128,6 +129,20 @@ class PackedSystem:
         """Tell whether elements have the same geometry and inertia as those of another system with the same tables."""
         elements = len(self.tables.constants)
         return np.array_equal(self.floats[1:elements], other.floats[1:elements]) and np.array_equal(self.frames, other.frames)
+
+    def acts_like(self, other: PackedSystem) -> bool:
+        """Tell whether blocks do what those of another system with the same integers do, but for the numbers of their laws."""
+        if self.laws is other.laws:
+            return True
+        placed = (*self.tables.general, *self.tables.interactions), (*other.tables.general, *other.tables.interactions)
+        pairs = [(one.block, two.block) for one, two in zip(*placed, strict=True)]
+        return all(
+            has_own_numbers(one)
+            and one.compiled_law is two.compiled_law
+            and program_codes(one) == program_codes(two)
+            and interaction_codes(one) == interaction_codes(two)
+            for one, two in pairs
+        )
 
     @cached_property
     def assembly(self) -> Assembly:

@@ -163,6 +163,8 @@ class CompiledPreparedDynamics(PreparedDynamics):
         shape = self._numbers.shape
         if any(not np.array_equal(one.ints, self._ints) or one.numbers.shape != shape for one in systems):
             return None
+        if not all(self._system.acts_like(one) for one in systems):
+            return None
         table = np.arange(len(mechanisms))[:, None] if each else np.zeros((len(mechanisms), 1), dtype=np.int64)
         stages = self._tables[3] if len(self._tables) > 2 else np.zeros((1, 1), dtype=np.int64)
         floats, numbers = (np.array([getattr(system, name) for system in systems]) for name in ("floats", "numbers"))
