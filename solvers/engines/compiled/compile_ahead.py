@@ -12,16 +12,22 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.solvers import kernels
 from titop.solvers.engines.compiled.law_kinds import all_interactions, all_laws
 from titop.solvers.kernels.entries.pair import Pair
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.laws.compiled_laws import INWARD, OUTWARD
 from titop.solvers.kernels.laws.lane_by_lane import OF_BLOCKS, OF_INTERACTIONS
 from titop.solvers.native import cache, calling
 from titop.solvers.native.identity import text_obstacle
 from titop.solvers.native.kernel import Feature, Kernel, Unit
+from titop.solvers.native.signatures import IN_LANES, OF_MEMBERS
 from titop.solvers.native.pieces import CodePiece, ship, shipped, with_needs
 from titop.solvers.support.spread import spread
 
 #: Whose kernels take longest: they make a group of their own.
 _LONGEST = "derivative_entries"
+
+#: Features that steps of members with tables of their own call.
+_OF_MEMBERS = {"quaternion_placing", "spring_efforts", "armature_gyroscopic", "elimination", "restoration", "load_application"}
+_OF_MEMBERS |= {"interactions_asked", "interaction_application", "surroundings_asked"}
 
 
 def units() -> dict[str, Unit]:
@@ -48,8 +54,11 @@ def _groups() -> list[list[Unit]]:
     for name, unit in held:
         if isinstance(unit, Feature) and unit.function.__module__ == name:
             features += [unit, unit.in_lanes] if unit.has_forms else [unit]
-    laws += [stage.in_lanes for stage in laws if stage.is_for_lanes] + [*OF_BLOCKS.values()]
-    acting += [stage.in_lanes for stage in acting if stage.is_for_lanes] + [*OF_INTERACTIONS.values()]
+            features += [unit.of_members] if unit.function.__name__ in _OF_MEMBERS else []
+    laws += [stage.in_lanes for stage in laws if stage.is_for_lanes] + [*OF_BLOCKS[IN_LANES].values()]
+    laws += [OF_BLOCKS[OF_MEMBERS][stage] for stage in (layout.TERMS, layout.APPLY)]
+    acting += [stage.in_lanes for stage in acting if stage.is_for_lanes] + [*OF_INTERACTIONS[IN_LANES].values()]
+    acting += [OF_INTERACTIONS[OF_MEMBERS][layout.ACT]]
     return [[*passes], [pair.rigid for _, pair in pairs], [*laws], [*acting], [*features], [*derivatives]]
 
 
