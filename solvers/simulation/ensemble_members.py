@@ -71,8 +71,6 @@ def each(values: Sequence[Any]) -> Each:
 Many = Callable[[Sequence[dict[str, Any]]], list[Callable[[], Trajectory] | None]]
 #: Most members that are simulated together, and most numbers of their motions.
 _TOGETHER, _NUMBERS = 1024, 2**23
-#: Members that are simulated together at first, before it is known how long their motions are.
-_FIRST = 8
 
 
 class EnsembleMembers:
@@ -87,10 +85,12 @@ class EnsembleMembers:
 
     def run(self, simulate: Callable[..., Trajectory], many: Many, progress: bool) -> Iterator[Trajectory | Exception]:
         """Yield the trajectory of each member in turn, or why it has none; warn of each kind of doubt once."""
-        done, size = 0, min(self.n, _FIRST)
+        done = 0
         with progress_bar(progress=progress, total=self.n, unit="run") as bar:
             while done < self.n:
-                given = [self._answer(k, partial(self._arguments, k)) for k in range(done, min(done + size, self.n))]
+                given = [self._answer(done, partial(self._arguments, done))]
+                end = min(done + (_together(given[0]) if isinstance(given[0], dict) else 1), self.n)
+                given += [self._answer(k, partial(self._arguments, k)) for k in range(done + 1, end)]
                 ready = [k for k, each in enumerate(given) if isinstance(each, dict)]
                 found: list[Callable[[], Trajectory] | None] = [None] * len(ready)
                 if len(ready) > 1:
@@ -103,8 +103,7 @@ class EnsembleMembers:
                     alone = partial(simulate, **each, progress=False) if k in known else lambda each=each: each
                     yield self._answer(done + k, known.get(k) or alone)
                     bar.update()
-                done += len(given)
-                size = _together(given[ready[0]]) if ready else size
+                done = end
         for text in self._first.values():
             warnings.warn(text, ModelWarning, stacklevel=4)
 
