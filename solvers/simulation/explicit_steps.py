@@ -146,7 +146,9 @@ class HeldSteps:
             if in_lanes:  # all together, until one comes to grief
                 due = slice(*np.searchsorted(self.times, [self.clocks[:, control.TIME].min(), end], "right"))
                 outputs = self.outputs[:, due].copy()
-                in_lanes = prepared.lane_steps(*first, self.clocks, *fixed, self.times[due], self.y, outputs, *rest) == layout.OK
+                in_lanes = (
+                    prepared.lane_steps(*first, self.clocks, *fixed, self.times[due], self.y, outputs, *rest) == layout.OK
+                )
                 self.outputs[:, due], self._tries = outputs, self._tries - (not in_lanes)
             else:
                 prepared.member_steps(*first, self._progress, self.clocks, *fixed, self.times, self.y, self.outputs, *rest)

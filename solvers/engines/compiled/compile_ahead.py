@@ -18,8 +18,8 @@ from titop.solvers.kernels.laws.lane_by_lane import OF_BLOCKS, OF_INTERACTIONS
 from titop.solvers.native import cache, calling
 from titop.solvers.native.identity import text_obstacle
 from titop.solvers.native.kernel import Feature, Kernel, Unit
-from titop.solvers.native.signatures import IN_LANES, OF_MEMBERS
 from titop.solvers.native.pieces import CodePiece, ship, shipped, with_needs
+from titop.solvers.native.signatures import IN_LANES, OF_MEMBERS
 from titop.solvers.support.spread import spread
 
 #: Whose kernels take longest: they make a group of their own.

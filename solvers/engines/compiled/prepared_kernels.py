@@ -193,7 +193,9 @@ class CompiledPreparedDynamics(PreparedDynamics):
         """Return the tables of members that step in lanes, None if they do not: of several, in lanes if they are their own."""
         if len(tables.table) == 1 or not self._system.has_lanes(stepping_entries.open_lane_steps):
             return None
-        return tables if len(tables.floats) == 1 else tables._replace(lanes=(_in_lanes(tables.floats), _in_lanes(tables.numbers)))
+        return (
+            tables if len(tables.floats) == 1 else tables._replace(lanes=(_in_lanes(tables.floats), _in_lanes(tables.numbers)))
+        )
 
     def lane_steps(self, *arguments: Any) -> int:
         """Call the compiled steps of members in lanes: see `stepping_entries.lane_steps`; the last argument is their tables."""

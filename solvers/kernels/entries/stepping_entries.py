@@ -39,7 +39,20 @@ from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.kinematics import normalise, write_rates
 from titop.solvers.kernels.tree.springs import add_passive_efforts
 from titop.solvers.native.kernel import entry, helper
-from titop.solvers.native.signatures import CHANGED, CHANGED_ROWS, CUBE, FLAG, FLOATS, INTEGER, INTS, MASK, REAL, STATE, TABLE, VECTOR
+from titop.solvers.native.signatures import (
+    CHANGED,
+    CHANGED_ROWS,
+    CUBE,
+    FLAG,
+    FLOATS,
+    INTEGER,
+    INTS,
+    MASK,
+    REAL,
+    STATE,
+    TABLE,
+    VECTOR,
+)
 
 #: Statuses of trial states that lie too far away: overflow, and loops that do not close.
 TOO_FAR = (layout.NOT_FINITE, layout.SINGULAR, layout.INCONSISTENT)
