@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import titop as tt
+import titop.solvers.support.threads as splitting
 from tests.every_kind import SYSTEMS, states
 from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics
 from titop.solvers.simulation.simulate import simulate_many
@@ -263,6 +264,41 @@ def test_a_member_that_comes_to_grief_is_left_to_itself() -> None:
     ensemble = tt.simulate(model, times, [[1.0], [0.0]], [0.0], controller=unstable, progress=False)
     assert list(ensemble.failures) == [0]
     assert "the loop is unstable" in ensemble.failures[0]
+
+
+def rail(**options: Any) -> tt.Model:
+    """Return a cart on a rail."""
+    s = tt.System("rail", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("cart", mass=1.0), tt.Prismatic("slide", damping=0.1))
+    return s.resolve(**options)
+
+
+def test_members_go_on_in_lanes_where_one_has_come_to_grief(monkeypatch: pytest.MonkeyPatch) -> None:
+    statuses, lane_steps = list[int](), CompiledPreparedDynamics.lane_steps
+
+    def counted(self: Any, *arguments: Any) -> int:
+        statuses.append(lane_steps(self, *arguments))
+        return statuses[-1]
+
+    monkeypatch.setattr(CompiledPreparedDynamics, "lane_steps", counted)
+    away = control.ss([], [], [], [[-500.0]], 0.1, inputs=["slide_q"], outputs=["slide"])  # the light one goes too far
+    given = {"t": np.array([0.0, 30.0, 60.0]), "q0": [1.0], "v0": [0.0], "controller": away, "progress": False}
+    members = [given | {"model": rail().with_parameters({"cart.mass": mass})} for mass in (1e6, 1.0, 2e6)]
+    found = together(members)
+    assert [member is None for member in found] == [False, True, False]
+    assert 0 < np.count_nonzero(statuses) < 4
+    assert statuses[-1] == 0
+    for k in (0, 2):
+        assert np.array_equal(found[k].q, tt.simulate(**members[k]).q)  # type: ignore[union-attr]
+
+
+def test_threads_share_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(splitting, "_WORTH", 1e-12)  # however short
+    masses, q = np.linspace(1.0, 2.0, 45), np.linspace(-1.0, 1.0, 45)[:, None]
+    given = {"t": T, "q0": q, "v0": [1.0]}
+    for parameters in ({"cart.mass": masses}, None):
+        one, many = (tt.simulate(rail(threads=n), **given, parameters=parameters) for n in (1, 3))
+        assert np.array_equal(one.q, many.q)
 
 
 @pytest.mark.parametrize(
