@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, ModelWarning, did_you_mean, refuse
+from titop.blocks.basics.garbage import collection_paused
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of, is_finite, read_array
 from titop.solvers.arguments.reading import read_mapping
@@ -90,11 +91,12 @@ class EnsembleMembers:
             while done < self.n:
                 given = [self._answer(done, partial(self._arguments, done))]
                 end = min(done + (_together(given[0]) if isinstance(given[0], dict) else 1), self.n)
-                given += [self._answer(k, partial(self._arguments, k)) for k in range(done + 1, end)]
+                with collection_paused():
+                    given += [self._answer(k, partial(self._arguments, k)) for k in range(done + 1, end)]
                 ready = [k for k, each in enumerate(given) if isinstance(each, dict)]
                 found: list[Callable[[], Trajectory] | None] = [None] * len(ready)
                 if len(ready) > 1:
-                    with suppress(Exception), warnings.catch_warnings(record=True) as doubts:
+                    with suppress(Exception), collection_paused(), warnings.catch_warnings(record=True) as doubts:
                         warnings.simplefilter("always")
                         found = many([given[k] for k in ready])
                         self._note(done + ready[0], doubts if any(found) else [])
