@@ -61,8 +61,8 @@ def _side_by_side(rows: Array) -> Array:
     return np.moveaxis(blocks, 1, -1)
 
 
-def _in_lanes(rows: Array) -> Array:
-    """Return the same, in memory as kernels read it: each number's lanes from a multiple of their size on."""
+def in_lanes(rows: Array) -> Array:
+    """Return rows (n, ...) in blocks (k, ..., lanes), in memory as kernels read them: from multiples of the lanes' size on."""
     blocks = _side_by_side(rows)
     room = np.empty(blocks.size + LANE_COUNT)
     aligned = room[-room.ctypes.data // room.itemsize % LANE_COUNT :][: blocks.size].reshape(blocks.shape)
@@ -193,9 +193,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
         """Return the tables of members that step in lanes, None if they do not: of several, in lanes if they are their own."""
         if len(tables.table) == 1 or not self._system.has_lanes(stepping_entries.open_lane_steps):
             return None
-        return (
-            tables if len(tables.floats) == 1 else tables._replace(lanes=(_in_lanes(tables.floats), _in_lanes(tables.numbers)))
-        )
+        return tables if len(tables.floats) == 1 else tables._replace(lanes=(in_lanes(tables.floats), in_lanes(tables.numbers)))
 
     def lane_steps(self, *arguments: Any) -> int:
         """Call the compiled steps of members in lanes: see `stepping_entries.lane_steps`; the last argument is their tables."""
