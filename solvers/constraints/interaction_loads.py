@@ -143,6 +143,8 @@ def write_input_columns(mechanism: ClosedMechanism, inputs: Inputs, q: Array, ma
 
 def one_sided_inputs(mechanism: Any) -> list[int]:
     """Return the inputs (indices) of interactions that are ``one_sided``."""
+    if not mechanism.inputs.acting:
+        return []
     names = {loop.closure.name for loop in mechanism.assembly.loops if getattr(loop.closure, "one_sided", False)}
     return [k for name, columns in mechanism.inputs.acting if name in names for k in range(columns.start, columns.stop)]
 

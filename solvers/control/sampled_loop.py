@@ -289,10 +289,10 @@ class SampledLoop(ControlLoop):
         ones = self.controllers
         return not (len(self.command.signals) or any(one.accelerated or one.references.follow_state for one in ones))
 
-    def reads_alike(self, same_places: bool) -> bool:
-        """Whether members with other parameters measure alike: entries of the state, or where `same_places` move."""
-        all_measured = [one.measurements for one in self.controllers]
-        return all(each.are_entries or (same_places and each.takes_stacks) for each in all_measured)
+    def reads_alike(self, are_same_places: Callable[[], bool]) -> bool:
+        """Whether members with other parameters measure alike: entries of the state, or where the same places move."""
+        others = [one.measurements for one in self.controllers if not one.measurements.are_entries]
+        return not others or (all(each.takes_stacks for each in others) and are_same_places())
 
     def stack(self, generators: Sequence[Generators]) -> None:
         """Control stacked states from now on; see `SampledController.stack`."""

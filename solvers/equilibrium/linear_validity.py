@@ -131,15 +131,14 @@ def changing_findings(point: LoadedState) -> Iterator[Finding]:
 
 def spin_findings(model: Model, q: Any, v: Any) -> Iterator[Finding]:
     """Yield each flexible body without geometric stiffness that spins fast for its modes, at states (..., nq) and (..., nv)."""
-    for block in model.mechanism.assembly.blocks_with_coordinates if np.any(v) else ():
-        if (lowest := block.spin_limit) is None:
-            continue
-        spin = float(np.linalg.norm(model.twist(block.name, q, v)[..., 3:], axis=-1).max())
+    for name in model.mechanism.limited_in_spin if np.any(v) else ():
+        lowest = float(model.mechanism.assembly.blocks[name].spin_limit or 0.0)
+        spin = float(np.linalg.norm(model.twist(name, q, v)[..., 3:], axis=-1).max())
         if spin**2 > COARSE * lowest**2:  # this part of the lowest frequency changes, one way or the other
             value = f"a spin of {spin:.3g} rad/s beside a lowest frequency of {lowest:.3g} rad/s"
             expected = "spins of less than a tenth of it: nothing is known of how the body stiffens"
             advice = "give geometric_stiffness and the modes' moments, or make it of beams"
-            yield Finding("spinning-modes", block.name, value, expected, advice)
+            yield Finding("spinning-modes", name, value, expected, advice)
 
 
 def under_ground(model: Model, q: Any, t: Array | None = None) -> Iterator[Finding]:
@@ -147,15 +146,13 @@ def under_ground(model: Model, q: Any, t: Array | None = None) -> Iterator[Findi
 
     `q` (n, nq). `t` (n, s): times of the configurations, for the messages.
     """
-    assembly = model.mechanism.assembly
-    for name in () if assembly.field is None else [c.child.block.name for c in assembly.connections]:
-        if assembly.hanging[name].parent.block is assembly.world:
-            heights = assembly.field.over_ground(model.pose(name, q)[1])  # type: ignore[union-attr]
-            k = int(heights.argmin())
-            if heights[k] < 0:
-                where = f"{heights[k] / 1000:.6g} km over the ground" + ("" if t is None else f" at t = {t[k]:.6g} s")
-                advice = "place it elsewhere, or end before; inside, gravity is taken as that of a uniform ball"
-                yield Finding("under-ground", name, where, "bodies outside of the planet", advice)
+    for name in model.mechanism.in_field:
+        heights = model.mechanism.assembly.field.over_ground(model.pose(name, q)[1])  # type: ignore[union-attr]
+        k = int(heights.argmin())
+        if heights[k] < 0:
+            where = f"{heights[k] / 1000:.6g} km over the ground" + ("" if t is None else f" at t = {t[k]:.6g} s")
+            advice = "place it elsewhere, or end before; inside, gravity is taken as that of a uniform ball"
+            yield Finding("under-ground", name, where, "bodies outside of the planet", advice)
 
 
 def doubts(states: Iterable[tuple[Model, Array, Array]]) -> Iterator[Finding]:

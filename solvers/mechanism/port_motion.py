@@ -18,9 +18,12 @@ _NEAR_LOCK = math.sin(math.radians(0.1))
 
 def warn_of_gimbal_lock(port: str, angles: Array, sequence: str) -> None:
     """Warn of Euler angles (..., 3, rad) within 0.1 degree of gimbal lock."""
-    away = math.sin if sequence[0] == sequence[2] else math.cos
-    middle = angles[..., 1].tolist()
-    if min((abs(away(x)) for x in middle), default=1.0) < _NEAR_LOCK if angles.ndim > 1 else abs(away(middle)) < _NEAR_LOCK:
+    middle, turned = angles[..., 1], sequence[0] == sequence[2]
+    if angles.ndim == 1:
+        away = abs(math.sin(middle) if turned else math.cos(middle))
+    else:
+        away = np.fmin.reduce(np.abs(np.sin(middle) if turned else np.cos(middle)), axis=None, initial=1.0)
+    if away < _NEAR_LOCK:
         got = f"the middle angle within 0.1 degree of a gimbal lock of the sequence {sequence}"
         advice = "first and third angle are all but undetermined; take another sequence, or the rotation from m.pose"
         warn([Finding("gimbal-lock", f"{port}.theta", got, "angles away from it", advice)], stacklevel=4)

@@ -145,6 +145,23 @@ class Mechanism(ClosedLoops):
         return tuple(f"{name}.{entry}" for name, block in blocks for entry in block.disturbances)
 
     @structural
+    def in_field(self) -> tuple[str, ...]:
+        """Names of the bodies that hang on the world in a planet's field of gravity."""
+        assembly = self._assembly
+        hanging = (name for name in self.body_names if assembly.hanging[name].parent.block is assembly.world)
+        return () if assembly.field is None else tuple(hanging)
+
+    @structural
+    def limited_in_spin(self) -> tuple[str, ...]:
+        """Names of the flexible bodies without geometric stiffness."""
+        return tuple(block.name for block in self._assembly.blocks_with_coordinates if block.spin_limit is not None)
+
+    @structural
+    def can_overlap(self) -> bool:
+        """Whether there are bodies that may run into themselves."""
+        return any(is_rod(block) or block.can_fold for block in self._assembly.blocks.values())
+
+    @structural
     def inertial_bodies(self) -> tuple[str, ...]:
         """Names of the bodies with inertial parameters, rigid ones that are in no fluid; parents first."""
         blocks = self._assembly.blocks

@@ -179,7 +179,7 @@ def overlaps(model: Resolved, q: Array, t: Array | None = None) -> Iterator[Find
 
     `q` (n, nq). `t` (n, s): times of the configurations, for the messages.
     """
-    if len(q):
+    if len(q) and model.mechanism.can_overlap:
         yield from _overlapping_rods(model, q, t)
         yield from _folded_bodies(model, q, t)
 

@@ -17,7 +17,19 @@ from typing import Any
 import numpy as np
 
 from titop.solvers.native.identity import LANE_COUNT
-from titop.solvers.native.signatures import FLAG, IN_LANES, NOTHING, RAISED, REAL, STOPPED, Signature, Type, lies_in_lanes
+from titop.solvers.native.signatures import (
+    FLAG,
+    IN_LANES,
+    NOTHING,
+    OF_MEMBERS,
+    RAISED,
+    REAL,
+    SINGLE,
+    STOPPED,
+    Signature,
+    Type,
+    lies_in_lanes,
+)
 
 #: Offsets (bytes) in an array object, after the head that every Python object has ...
 _HEAD = object.__basicsize__
@@ -304,13 +316,13 @@ give_up:
     return begin, end
 
 
-def _native_arguments(signature: Signature, in_lanes: bool = False) -> list[str]:
-    """Return what numba's convention passes to a kernel."""
+def _native_arguments(signature: Signature, form: str = SINGLE) -> list[str]:
+    """Return what numba's convention passes to a kernel in a form."""
     places, passed = iter(range(len(signature.arguments))), ["ptr %result", "ptr %fault"]
     for kind in signature.arguments:
         if not kind.given:
             passed += _nothing(kind)
-        elif in_lanes and lies_in_lanes(kind, IN_LANES):
+        elif lies_in_lanes(kind, form):
             passed += _passed_lanes(next(places), kind)
         else:
             passed += _passed(next(places), kind)
@@ -346,23 +358,25 @@ stopped:
 """
 
 
-def stacked_function(name: str, native: str, signature: Signature) -> str:
+def stacked_function(name: str, native: str, signature: Signature, form: str = IN_LANES) -> str:
     """Return LLVM text of a function `name` that Python can call with stacked states, and that computes with several at once.
 
     It runs the kernel that numba named `native`, for which what is ``stacked`` lies in lanes (see `lanes`); Python passes
     arrays with one axis more, the first. It answers with the first status that is not zero. Where fewer states are left than
     there are lanes, the last one fills the rest.
     """
-    given = [kind for kind in signature.arguments if kind.given]
-    each = [(k, kind) for k, kind in enumerate(given) if lies_in_lanes(kind, IN_LANES)]
+    given = [(k, kind) for k, kind in enumerate(kind for kind in signature.arguments if kind.given)]
+    each = [(k, kind) for k, kind in given if lies_in_lanes(kind, IN_LANES)]
+    tables = [(k, kind) for k, kind in given if lies_in_lanes(kind, form) and (k, kind) not in each]
     first, last = each[0][0], each[-1][0]
-    arguments = (kind._replace(ndim=kind.ndim + 1) if lies_in_lanes(kind, IN_LANES) else kind for kind in signature.arguments)
-    begin, end = _python_caller(name, native, Signature(tuple(arguments), signature.result), _native_arguments(signature, True))
+    stacked = (_with_more_axes(kind, form) for kind in signature.arguments)
+    passed = _native_arguments(signature, form)
+    begin, end = _python_caller(name, native, Signature(tuple(stacked), signature.result), passed)
     return f"""{_COMMON}{_MEMORY}{_LANES}{begin}
   %rows = add i64 %extent{first}.0, 0
-{_lines(_compare_rows(each))}
+{_lines(_compare_rows(each, tables))}
 compared:
-{_lines(_sizes_in_lanes(each))}
+{_lines(_sizes_in_lanes(each, tables))}
   %whole = add i64 %bytes{last}, {_LANES_BYTES}
   %room = call ptr @PyMem_RawMalloc(i64 %whole)
   %thread = call ptr @PyEval_SaveThread()
@@ -380,8 +394,9 @@ next:
   %is_there = icmp slt i64 %row, %rows
   br i1 %is_there, label %compute, label %finish
 compute:
+{_lines(line for k, _ in tables for line in _table_in_lanes(k))}
 {_lines(_transposition("load_lanes", k) for k, kind in each if kind.stacked != "written")}
-  %status = call i32 @"{native}"({", ".join(_native_arguments(signature, True))})
+  %status = call i32 @"{native}"({", ".join(passed)})
   %worked = icmp eq i32 %status, 0
   br i1 %worked, label %look_at_status, label %finish
 look_at_status:
@@ -400,29 +415,53 @@ finish:
 {end}"""
 
 
-def _compare_rows(each: list[tuple[int, Type]]) -> Iterator[str]:
-    """Yield the lines that find whether all stacks have as many rows."""
+def members_function(name: str, native: str, signature: Signature) -> str:
+    """Return what `stacked_function` does, for states whose tables are their own as well.
+
+    Python passes these in lanes already, aligned to them: arrays (blocks, ..., lanes) of as many states as fit into a block.
+    """
+    return stacked_function(name, native, signature, OF_MEMBERS)
+
+
+def _with_more_axes(kind: Type, form: str) -> Type:
+    """Return the type of what Python passes: stacked numbers have a first axis, tables in lanes have a last one as well."""
+    return kind._replace(ndim=kind.ndim + 1 + (kind.stacked == "table")) if lies_in_lanes(kind, form) else kind
+
+
+def _compare_rows(each: list[tuple[int, Type]], tables: list[tuple[int, Type]]) -> Iterator[str]:
+    """Yield the lines that find whether all stacks have as many rows, and tables enough of them."""
     alike = "true"
-    for k, _ in each:
+    for k, kind in (*each, *tables):
         yield f"%is_alike{k} = icmp eq i64 %extent{k}.0, %rows"
-        yield f"%alike{k} = and i1 {alike}, %is_alike{k}"
+        if (k, kind) in tables:
+            yield f"%rows{k} = mul i64 %extent{k}.0, %extent{k}.{kind.ndim + 1}"
+            yield f"%has_lanes{k} = icmp eq i64 %extent{k}.{kind.ndim + 1}, {LANE_COUNT}"
+            yield f"%has_rows{k} = icmp sge i64 %rows{k}, %rows"
+            yield f"%fits_rows{k} = and i1 %has_lanes{k}, %has_rows{k}"
+        yield f"%alike{k} = and i1 {alike}, {'%fits_rows' if (k, kind) in tables else '%is_alike'}{k}"
         alike = f"%alike{k}"
     yield f"br i1 {alike}, label %compared, label %refuse"
 
 
-def _sizes_in_lanes(each: list[tuple[int, Type]]) -> Iterator[str]:
-    """Yield the lines that count the numbers of stacked arguments for a state, and the bytes of the lanes up to each."""
+def _sizes_in_lanes(each: list[tuple[int, Type]], tables: list[tuple[int, Type]]) -> Iterator[str]:
+    """Yield the lines that count the numbers of arguments for a state, and the bytes of the lanes up to each stacked one."""
     before = "0"
-    for k, kind in each:
+    for k, kind in (*each, *tables):
         yield f"%count{k}.{kind.ndim + 1} = add i64 1, 0"
         for axis in reversed(range(1, kind.ndim + 1)):
             yield f"%count{k}.{axis} = mul i64 %count{k}.{axis + 1}, %extent{k}.{axis}"
         for axis in range(1, kind.ndim + 1):
             yield f"%wide{k}.{axis} = mul i64 %count{k}.{axis + 1}, {_LANES_BYTES}"
-        yield f"%size{k} = mul i64 %count{k}.1, {_LANES_BYTES}"
-        yield f"%before{k} = add i64 {before}, 0"
-        yield f"%bytes{k} = add i64 %before{k}, %size{k}"
-        before = f"%bytes{k}"
+        if (k, kind) in each:
+            yield f"%size{k} = mul i64 %count{k}.1, {_LANES_BYTES}"
+            yield f"%before{k} = add i64 {before}, 0"
+            yield f"%bytes{k} = add i64 %before{k}, %size{k}"
+            before = f"%bytes{k}"
+
+
+def _table_in_lanes(k: int) -> Iterator[str]:
+    yield f"%begin{k} = mul i64 %row, %count{k}.1"
+    yield f"%lanes{k} = getelementptr double, ptr %data{k}, i64 %begin{k}"
 
 
 def _place_in_lanes(k: int) -> Iterator[str]:

@@ -19,7 +19,7 @@ import numpy as np
 from titop.blocks.basics.garbage import collection_paused
 from titop.solvers.native import cache, calling, object_code
 from titop.solvers.native.callbacks import Callback
-from titop.solvers.native.calling import python_function, stacked_function, stage_function
+from titop.solvers.native.calling import members_function, python_function, stacked_function, stage_function
 from titop.solvers.native.identity import LANE_COUNT, hashed, identity_of
 from titop.solvers.native.object_code import LOADED, Codes, load, load_address, provide
 from titop.solvers.native.pieces import CodePiece, Wanted, machine_code, shipped, with_needs
@@ -128,6 +128,10 @@ class Unit:
             return machine_code(self.wanted, self.pieces().__getitem__, loaded)
 
 
+#: How Python calls kernels in each form.
+_CALLERS = {SINGLE: python_function, IN_LANES: stacked_function, OF_MEMBERS: members_function}
+
+
 class Kernel(Unit):
     """An entry point into compiled code, for one signature: arguments of other types give a `TypeError`.
 
@@ -142,7 +146,7 @@ class Kernel(Unit):
     whole : bool
         See `Unit`.
     form : str
-        Of another than `SINGLE` it takes stacked states (see `calling.stacked_function`).
+        Of another than `SINGLE` it takes stacked states (see `calling.stacked_function` and `members_function`).
     """
 
     _loaded: Callable[..., Any] | None = None
@@ -151,8 +155,8 @@ class Kernel(Unit):
         self, function: Callable[..., Any], signature: Signature, patience: float = 0.0, whole: bool = False, form: str = SINGLE
     ) -> None:
         name = f"{function.__module__}.{function.__name__}".removeprefix(_PACKAGE).replace(".", "_")
-        caller, kept = stacked_function if form else python_function, function.__module__.startswith(_PACKAGE)
-        super().__init__(function, signature, caller, name, kept, whole, form)
+        kept = function.__module__.startswith(_PACKAGE)
+        super().__init__(function, signature, _CALLERS[form], name, kept, whole, form)
         self.title, self.patience = function.__name__, patience
 
     @property
@@ -192,17 +196,24 @@ class Stage(Unit):
     """A function of integers, some of them addresses of a state's numbers (`STATE_AT`), that kernels call by its address."""
 
     _address = 0
-    #: Whether the function is written for lanes, too.
-    is_for_lanes = False
+    #: Whether the function is written for lanes, and whether for members' numbers in these, too.
+    is_for_lanes = is_for_members = False
 
     def __init__(self, name: str, function: Callable[..., Any], arguments: tuple[Type, ...], form: str = SINGLE) -> None:
         super().__init__(function, Signature(arguments), stage_function, name, form=form)
         self.arguments, self._name = arguments, name
 
-    def for_lanes(self) -> Stage:
-        """Tell that the function is written for lanes, too; return the stage."""
-        self.is_for_lanes = True
+    def for_lanes(self, of_members: bool = False) -> Stage:
+        """Tell that the function is written for lanes, too, perhaps for numbers in these as well; return the stage."""
+        self.is_for_lanes, self.is_for_members = True, of_members
         return self
+
+    def of_form(self, form: str) -> Stage | None:
+        """Return the stage in a form for lanes, None if there is none."""
+        if not (self.is_for_lanes if form == IN_LANES else self.is_for_members):
+            return None
+        stage = self.in_lanes if form == IN_LANES else self.of_members
+        return stage if stage.is_for_lanes else None
 
     @property
     def count(self) -> int:
@@ -222,7 +233,7 @@ class Stage(Unit):
     @functools.cached_property
     def of_members(self) -> Stage:
         """The stage for members, whose tables lie in lanes as well."""
-        return type(self)(self._name, self.function, self.arguments, OF_MEMBERS)
+        return type(self)(self._name, self.function, self.arguments, OF_MEMBERS).for_lanes()
 
     @property
     def is_loaded(self) -> bool:

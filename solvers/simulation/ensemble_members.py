@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, ModelWarning, did_you_mean, refuse
+from titop.blocks.basics.garbage import collection_paused
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of, is_finite, read_array
 from titop.solvers.arguments.reading import read_mapping
@@ -70,9 +71,7 @@ def each(values: Sequence[Any]) -> Each:
 #: with it: None for each that needs a simulation of its own.
 Many = Callable[[Sequence[dict[str, Any]]], list[Callable[[], Trajectory] | None]]
 #: Most members that are simulated together, and most numbers of their motions.
-_TOGETHER, _NUMBERS = 512, 2**23
-#: Members that are simulated together at first, before it is known how long their motions are.
-_FIRST = 8
+_TOGETHER, _NUMBERS = 1024, 2**23
 
 
 class EnsembleMembers:
@@ -87,14 +86,17 @@ class EnsembleMembers:
 
     def run(self, simulate: Callable[..., Trajectory], many: Many, progress: bool) -> Iterator[Trajectory | Exception]:
         """Yield the trajectory of each member in turn, or why it has none; warn of each kind of doubt once."""
-        done, size = 0, min(self.n, _FIRST)
+        done = 0
         with progress_bar(progress=progress, total=self.n, unit="run") as bar:
             while done < self.n:
-                given = [self._answer(k, partial(self._arguments, k)) for k in range(done, min(done + size, self.n))]
+                given = [self._answer(done, partial(self._arguments, done))]
+                end = min(done + (_together(given[0]) if isinstance(given[0], dict) else 1), self.n)
+                with collection_paused():
+                    given += [self._answer(k, partial(self._arguments, k)) for k in range(done + 1, end)]
                 ready = [k for k, each in enumerate(given) if isinstance(each, dict)]
                 found: list[Callable[[], Trajectory] | None] = [None] * len(ready)
                 if len(ready) > 1:
-                    with suppress(Exception), warnings.catch_warnings(record=True) as doubts:
+                    with suppress(Exception), collection_paused(), warnings.catch_warnings(record=True) as doubts:
                         warnings.simplefilter("always")
                         found = many([given[k] for k in ready])
                         self._note(done + ready[0], doubts if any(found) else [])
@@ -103,8 +105,7 @@ class EnsembleMembers:
                     alone = partial(simulate, **each, progress=False) if k in known else lambda each=each: each
                     yield self._answer(done + k, known.get(k) or alone)
                     bar.update()
-                done += len(given)
-                size = _together(given[ready[0]]) if ready else size
+                done = end
         for text in self._first.values():
             warnings.warn(text, ModelWarning, stacklevel=4)
 

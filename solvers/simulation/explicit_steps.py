@@ -103,6 +103,8 @@ def _dop853() -> Tableau:
 
 #: Tries after which compiled steps return to Python, which handles signals such as Ctrl-C and reports progress.
 _MANY = 100
+#: How often some members may come to grief before the others no longer step in lanes.
+_TRIES = 8
 
 
 class HeldSteps:
@@ -129,21 +131,35 @@ class HeldSteps:
         self.outputs[:, 0] = y
         self._progress = np.full((len(y), 1), layout.OK)
         self.clocks = np.tile(self._method.clock(float(times[0]), float(times[0]), tolerances), (len(y), 1))
-        self._prepared, self._name, self.tables = prepared, method, tables
-        self._in_lanes = prepared.has_lanes(tables)
+        in_lanes = prepared.with_lanes(tables)
+        self._prepared, self._name, self.tables = prepared, method, in_lanes or tables
+        #: How often they may still try to step in lanes, where some have come to grief.
+        self._tries = 0 if in_lanes is None else _TRIES
 
     def go_to(self, end: float, look: Callable[[], None]) -> None:
         """Go to a time (s), and `look` now and then, where Ctrl-C is noticed too."""
         self.clocks[:, control.END], method, prepared = end, self._method, self._prepared
-        first, fixed = (_MANY, method.used, method.end), (method.estimators, method.coefficients, method.curve, self.times)
-        rest = self.y, self.outputs, self.tau, prepared.imposed
+        self._leave_behind()
+        first, fixed = (_MANY, method.used, method.end), (method.estimators, method.coefficients, method.curve)
+        rest, in_lanes = (self.tau, prepared.imposed, self.tables), self._tries > 0
         while ((self.clocks[:, control.TIME] < end) & self.goes_on).any():
-            if self._in_lanes:  # all together, until one comes to grief
-                self._in_lanes = prepared.lane_steps(*first, self.clocks, *fixed, *rest, self.tables) == layout.OK
+            if in_lanes:  # all together, until one comes to grief
+                due = slice(*np.searchsorted(self.times, [self.clocks[:, control.TIME].min(), end], "right"))
+                outputs = self.outputs[:, due].copy()
+                in_lanes = (
+                    prepared.lane_steps(*first, self.clocks, *fixed, self.times[due], self.y, outputs, *rest) == layout.OK
+                )
+                self.outputs[:, due], self._tries = outputs, self._tries - (not in_lanes)
             else:
-                prepared.member_steps(*first, self._progress, self.clocks, *fixed, *rest, self.tables)
+                prepared.member_steps(*first, self._progress, self.clocks, *fixed, self.times, self.y, self.outputs, *rest)
             raise_pending()
             look()
+
+    def _leave_behind(self) -> None:
+        """Let members that have come to grief do as another one does, since nobody looks at them: lanes need not fail."""
+        if self._tries and not self.goes_on.all() and self.goes_on.any():
+            for rows in (self.clocks, self.y, self.tau):
+                rows[~self.goes_on] = rows[self.goes_on.argmax()]
 
     def rates(self, y: Array, tau: Array) -> Array:
         """Return the rates (n, ny) of states with unit quaternions, under efforts (n, nv)."""

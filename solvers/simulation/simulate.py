@@ -363,9 +363,12 @@ def simulate_many(arguments: Sequence[Mapping[str, Any]]) -> list[Callable[[], T
     if not can_be_held(plant, given.scheme) or watched or len(kinks) or HalfTurns(plant.model).any:
         return found
     members: dict[int, SteppedMember] = {}
+    starts: dict[tuple[int, int], Start] = {}  # many share one
     for k, each in enumerate(every):
         with suppress(ModelError):
-            start = Start(each["model"], given.times, each["q0"], each["v0"], None, None)
+            state = id(each["q0"]), id(each["v0"])
+            start = starts[state] if state in starts else Start(each["model"], given.times, each["q0"], each["v0"], None, None)
+            starts[state] = start
             refuse(under_ground(each["model"], start.q[None], given.times[:1]))
             members[k] = SteppedMember(each["model"], start.state(start.q, start.v, None), each["tau"], each["u"], each["seed"])
     together = Together(plant, given.times, list(members.values()), str(given.scheme), tolerances)

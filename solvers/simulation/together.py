@@ -1,7 +1,8 @@
 """Many members of an ensemble in one compiled call: trees under loads that are held, alone or under sampled controllers.
 
 Controllers are called with the states of all members at their common samples; between these compiled code makes the steps of
-each member, in its own time, in lanes where members share their parameters. So a member has the bits of its own simulation.
+each member, in its own time, in lanes: members share their parameters, or have their own in lanes as well. So a member has the
+bits of its own simulation.
 Whatever else may happen in a simulation, and members that come to grief, are for simulations of their own.
 """
 
@@ -72,7 +73,7 @@ class Together:
         self.is_possible = tables is not None and len(have_inputs) == 1
         self.is_possible &= all(each.inputs.act_like(self._inputs) for each in mechanisms if differ)
         if differ and isinstance(plant.loop, SampledLoop):
-            self.is_possible &= plant.loop.reads_alike(plant.prepared.are_same_places(mechanisms))
+            self.is_possible &= plant.loop.reads_alike(partial(plant.prepared.are_same_places, mechanisms))
         if tables is None or not self.is_possible:
             return
         if isinstance(self._loop, SampledLoop):

@@ -16,13 +16,19 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.solvers import kernels
 from titop.solvers.engines.compiled.law_kinds import all_interactions, all_laws
 from titop.solvers.kernels.entries.pair import Pair
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.laws.compiled_laws import INWARD, OUTWARD
 from titop.solvers.kernels.laws.lane_by_lane import OF_BLOCKS, OF_INTERACTIONS
 from titop.solvers.native import cache, calling
 from titop.solvers.native.identity import LANES_SETTING, WIDTHS, text_obstacle
 from titop.solvers.native.kernel import Feature, Kernel, Unit
 from titop.solvers.native.pieces import CodePiece, ship
+from titop.solvers.native.signatures import IN_LANES, OF_MEMBERS
 from titop.solvers.support.spread import spread
+
+#: Features that steps of members with tables of their own call.
+_OF_MEMBERS = {"quaternion_placing", "spring_efforts", "armature_gyroscopic", "elimination", "restoration", "load_application"}
+_OF_MEMBERS |= {"interactions_asked", "interaction_application", "surroundings_asked"}
 
 
 def units() -> dict[str, Unit]:
@@ -39,7 +45,7 @@ def _groups() -> list[list[Unit]]:
     held = [(name, thing) for name in modules for thing in vars(import_module(name)).values()]
     pairs = [(name, pair) for name, pair in held if isinstance(pair, Pair) and pair.mixed.function.__module__ == name]
     alone = [(name, unit) for name, unit in held if isinstance(unit, Kernel) and unit.function.__module__ == name]
-    pairs += [(name, pair.stacked) for name, pair in pairs if pair.stacked is not None]
+    pairs += [(name, form) for name, pair in pairs for form in (pair.stacked, pair.members) if form is not None]
     laws = [stage for law in all_laws() for stage in (law.terms, law.outward, law.inward, law.slopes, law.energy) if stage]
     laws += [stage for law in all_laws() if (acts := law.surroundings) for stage in (acts.apply, acts.apply_slopes)]
     laws += [OUTWARD, INWARD]
@@ -48,8 +54,11 @@ def _groups() -> list[list[Unit]]:
     for name, unit in held:
         if isinstance(unit, Feature) and unit.function.__module__ == name:
             features += [unit, unit.in_lanes] if unit.has_forms else [unit]
-    laws += [stage.in_lanes for stage in laws if stage.is_for_lanes] + [*OF_BLOCKS.values()]
-    acting += [stage.in_lanes for stage in acting if stage.is_for_lanes] + [*OF_INTERACTIONS.values()]
+            features += [unit.of_members] if unit.function.__name__ in _OF_MEMBERS else []
+    laws += [stage.in_lanes for stage in laws if stage.is_for_lanes] + [*OF_BLOCKS[IN_LANES].values()]
+    laws += [OF_BLOCKS[OF_MEMBERS][stage] for stage in (layout.TERMS, layout.APPLY)]
+    acting += [stage.in_lanes for stage in acting if stage.is_for_lanes] + [*OF_INTERACTIONS[IN_LANES].values()]
+    acting += [OF_INTERACTIONS[OF_MEMBERS][layout.ACT]]
     rigid: list[Unit] = [pair.rigid for _, pair in pairs if pair.rigid is not pair.mixed]
     whole: list[Unit] = [*(pair.mixed for _, pair in pairs), *(unit for _, unit in alone)]
     return [whole, [*acting], [*laws], [*features], rigid]

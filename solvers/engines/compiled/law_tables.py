@@ -28,6 +28,7 @@ from titop.solvers.kernels.laws.lane_by_lane import OF_BLOCKS, OF_INTERACTIONS
 from titop.solvers.kernels.laws.user_laws import interaction_stages_of, stages_of, surroundings_of
 from titop.solvers.native.callbacks import Callback
 from titop.solvers.native.kernel import Stage
+from titop.solvers.native.signatures import IN_LANES, OF_MEMBERS
 
 #: What a block with a compiled law of its own leaves as it is; one that does not answers through Python.
 _LEFT_TO_LAWS = (
@@ -133,17 +134,26 @@ class Stages:
     @cached_property
     def in_lanes(self) -> Array:
         """The addresses for kernels that compute with several states at once."""
+        return self._in_form(IN_LANES)
+
+    @cached_property
+    def of_members(self) -> Array:
+        """Those for kernels that compute with several members at once, which have numbers of their own."""
+        return self._in_form(OF_MEMBERS)
+
+    def _in_form(self, form: str) -> Array:
         addresses, count = np.zeros_like(self.addresses), len(self._generals)
         addresses[:, layout.SINGLE_ROW] = self.addresses.ctypes.data + self.addresses.strides[0] * np.arange(len(addresses))
         for row, general in enumerate(self._generals):
             addresses[row, layout.ROOM_COUNT] = _room_of(general.block, np.asarray(general.block.law_numbers(), dtype=float))
         for row, block, column, stage in self._stages:
-            one_by_one = (OF_BLOCKS if row < count else OF_INTERACTIONS).get(column)
-            if isinstance(stage, Stage) and stage.is_for_lanes and stage.in_lanes.is_for_lanes:
-                self._write(addresses, row, block, column, stage.in_lanes, one_by_one)
+            one_by_one = (OF_BLOCKS if row < count else OF_INTERACTIONS)[form].get(column)
+            written = stage.of_form(form) if isinstance(stage, Stage) else None
+            if written is not None:
+                self._write(addresses, row, block, column, written, one_by_one)
             elif one_by_one is not None:
                 self._write(addresses, row, block, column, one_by_one)
-        for row, acting in enumerate(self._interactions, start=count):
+        for row, acting in enumerate(self._interactions if form == IN_LANES else (), start=count):
             self._put_table(addresses, row, acting.block, in_lanes=True)
             self._put_block(addresses, row, acting.block)
         return addresses

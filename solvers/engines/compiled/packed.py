@@ -19,7 +19,8 @@ from titop.graph.checking.tree import massless_joint
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import overflow
 from titop.solvers.engines.compiled.flatten import flatten
-from titop.solvers.engines.compiled.law_tables import Stages, input_places, law_numbers, reserve_space
+from titop.solvers.engines.compiled.law_kinds import interaction_codes, program_codes
+from titop.solvers.engines.compiled.law_tables import Stages, has_own_numbers, input_places, law_numbers, reserve_space
 from titop.solvers.engines.compiled.tables import GeneralBlock, Tables, constraint_coefficients, constraint_tables
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.entries.pair import Pair, under_forces
@@ -129,6 +130,20 @@ class PackedSystem:
         elements = len(self.tables.constants)
         return np.array_equal(self.floats[1:elements], other.floats[1:elements]) and np.array_equal(self.frames, other.frames)
 
+    def acts_like(self, other: PackedSystem) -> bool:
+        """Tell whether blocks do what those of another system with the same integers do, but for the numbers of their laws."""
+        if self.laws is other.laws:
+            return True
+        placed = (*self.tables.general, *self.tables.interactions), (*other.tables.general, *other.tables.interactions)
+        pairs = [(one.block, two.block) for one, two in zip(*placed, strict=True)]
+        return all(
+            has_own_numbers(one)
+            and one.compiled_law is two.compiled_law
+            and program_codes(one) == program_codes(two)
+            and interaction_codes(one) == interaction_codes(two)
+            for one, two in pairs
+        )
+
     @cached_property
     def assembly(self) -> Assembly:
         """The assembly with the parameters' current values."""
@@ -176,8 +191,15 @@ class PackedSystem:
         """
         return self.kernel(under_forces(pair.stacked) if forced else pair.stacked).compiled, self._in_lanes
 
+    def kernel_of_members(self, pair: Pair) -> tuple[Callable[..., int], Callable[[tuple[Array, ...]], tuple[Array, ...]]]:
+        """Return the same for members, whose tables of numbers lie in lanes already."""
+        return self.kernel(pair.members).compiled, self._of_members
+
     def _in_lanes(self, tables: tuple[Array, ...]) -> tuple[Array, ...]:
         return (*tables[:3], self.laws.stages.in_lanes) if self.has_laws else tables
+
+    def _of_members(self, tables: tuple[Array, ...]) -> tuple[Array, ...]:
+        return (*tables[:3], self.laws.stages.of_members) if self.has_laws else tables
 
     def bound(self, pair: Pair) -> Callable[..., int]:
         """Return the compiled function of a pair for the system, with the system's tables bound as first arguments."""

@@ -22,6 +22,8 @@ from titop.solvers.mechanism.inputs import PortPush, WrenchPlace
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.prepared import Closed, FollowingStates, PreparedDynamics, Residual
 from titop.solvers.native.callbacks import raise_pending
+from titop.solvers.native.identity import LANE_COUNT
+from titop.solvers.support.threads import in_parts
 
 #: A step of no length, as estimators, coefficients and curve: of one stage, which is its beginning.
 _AT_ONCE = np.zeros((1, 1)), np.zeros((1, 1)), np.zeros((0, 1))
@@ -34,6 +36,7 @@ class MemberTables(NamedTuple):
 
     - `table` (n, 1): which of those behind is each member's; `ints`;
     - `floats`, `numbers` (k, ...): of members, or one of all; `stages`. The last two only of systems with laws.
+    - `lanes`: members' own floats and numbers in lanes, where they step in these (see `calling.members_function`).
     """
 
     table: Array
@@ -41,10 +44,30 @@ class MemberTables(NamedTuple):
     floats: Array
     numbers: Array
     stages: Array
+    lanes: tuple[Array, ...] = ()
 
     def push(self, wrenches: Array) -> None:
         """Let wrenches (n, places, 6) at the last loads act."""
-        self.floats[:, self.floats.shape[1] - wrenches.shape[1] :, layout.FORCE : layout.FORCE + 6] = wrenches
+        first, force = self.floats.shape[1] - wrenches.shape[1], slice(layout.FORCE, layout.FORCE + 6)
+        self.floats[:, first:, force] = wrenches
+        if self.lanes:
+            self.lanes[0][:, first:, force] = _side_by_side(self.floats[:, first:, force])
+
+
+def _side_by_side(rows: Array) -> Array:
+    """Return rows (n, ...) in blocks (k, ..., lanes), the last filled up by the last row."""
+    count = -(-len(rows) // LANE_COUNT)
+    blocks = rows[np.minimum(np.arange(count * LANE_COUNT), len(rows) - 1)].reshape(count, LANE_COUNT, *rows.shape[1:])
+    return np.moveaxis(blocks, 1, -1)
+
+
+def in_lanes(rows: Array) -> Array:
+    """Return rows (n, ...) in blocks (k, ..., lanes), in memory as kernels read them: from multiples of the lanes' size on."""
+    blocks = _side_by_side(rows)
+    room = np.empty(blocks.size + LANE_COUNT)
+    aligned = room[-room.ctypes.data // room.itemsize % LANE_COUNT :][: blocks.size].reshape(blocks.shape)
+    aligned[...] = blocks
+    return aligned
 
 
 class CompiledPreparedDynamics(PreparedDynamics):
@@ -140,6 +163,8 @@ class CompiledPreparedDynamics(PreparedDynamics):
         shape = self._numbers.shape
         if any(not np.array_equal(one.ints, self._ints) or one.numbers.shape != shape for one in systems):
             return None
+        if not all(self._system.acts_like(one) for one in systems):
+            return None
         table = np.arange(len(mechanisms))[:, None] if each else np.zeros((len(mechanisms), 1), dtype=np.int64)
         stages = self._tables[3] if len(self._tables) > 2 else np.zeros((1, 1), dtype=np.int64)
         floats, numbers = (np.array([getattr(system, name) for system in systems]) for name in ("floats", "numbers"))
@@ -164,16 +189,27 @@ class CompiledPreparedDynamics(PreparedDynamics):
         kernel = self._system.kernel(stepping_entries.open_members).compiled
         return int(kernel(*given, *tables[: 1 + len(self._tables)]))
 
-    def has_lanes(self, tables: MemberTables) -> bool:
-        """Tell whether members may step in lanes: several that share their tables."""
-        return len(tables.table) > 1 and len(tables.floats) == 1 and self._system.has_lanes(stepping_entries.open_lane_steps)
+    def with_lanes(self, tables: MemberTables) -> MemberTables | None:
+        """Return the tables of members that step in lanes, None if they do not: of several, in lanes if they are their own."""
+        if len(tables.table) == 1 or not self._system.has_lanes(stepping_entries.open_lane_steps):
+            return None
+        return tables if len(tables.floats) == 1 else tables._replace(lanes=(in_lanes(tables.floats), in_lanes(tables.numbers)))
 
     def lane_steps(self, *arguments: Any) -> int:
         """Call the compiled steps of members in lanes: see `stepping_entries.lane_steps`; the last argument is their tables."""
-        *given, tables = arguments
-        kernel, in_lanes = self._system.kernel_in_lanes(stepping_entries.open_lane_steps)
-        shared = tables.ints, tables.floats[0], tables.numbers[0], tables.stages
-        return int(kernel(*given, *in_lanes(shared[: len(self._tables)])))
+        *first, clocks, estimators, coefficients, curve, times, y, outputs, tau, imposed, tables = arguments
+        system, pair, size = self._system, stepping_entries.open_lane_steps, len(self._tables)
+        kernel, placed = system.kernel_of_members(pair) if tables.lanes else system.kernel_in_lanes(pair)
+        shared = tables.floats[0], tables.numbers[0]
+
+        def run(rows: slice) -> int:
+            blocks = slice(rows.start // LANE_COUNT, -(-rows.stop // LANE_COUNT))
+            numbers = [each[blocks] for each in tables.lanes] or shared
+            own = placed((tables.ints, *numbers, tables.stages)[:size])
+            method = estimators, coefficients, curve, times
+            return int(kernel(*first, clocks[rows], *method, y[rows], outputs[rows], tau[rows], imposed, *own))
+
+        return in_parts(self.mechanism.threads if self.mechanism.engine.is_compiled else 1, len(y), run)
 
     def rates_of_members(self, y: Array, tau: Array, tables: MemberTables) -> tuple[Array, Array]:
         """Return the rates (n, ny) of states with unit quaternions, under efforts (n, nv), and a status (n) of each."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from titop.solvers.kernels.closures.closed_derivatives import with_forces
 from titop.solvers.native.kernel import Kernel, StageHelper
-from titop.solvers.native.signatures import IN_LANES, INTEGER, SINGLE, Signature, Type
+from titop.solvers.native.signatures import IN_LANES, INTEGER, OF_MEMBERS, SINGLE, Signature, Type
 
 #: Arguments that kernels for rigid systems, and for systems without closures and gears, do without.
 _OF_LAWS = ("numbers", "stages")
@@ -28,11 +28,14 @@ class Pair(NamedTuple):
         For all: it is True.
     stacked : Pair or None
         The same for stacked states, of a function whose arguments say what each state has of its own.
+    members : Pair or None
+        The same for those whose tables are their own as well.
     """
 
     rigid: Kernel
     mixed: Kernel
     stacked: Any = None
+    members: Any = None
 
 
 def pair(
@@ -60,8 +63,9 @@ def pair(
             rigid = kernel(title, False, form)
             return rigid, kernel(f"{title}_of_all", True, form) if "LAWS" in function.__code__.co_names else rigid
 
-        is_for_stacks = any(kind.stacked for kind in arguments)
-        return Pair(*both(SINGLE), Pair(*both(IN_LANES)) if is_for_stacks else None)
+        own = {kind.stacked for kind in arguments} - {""}
+        forms = IN_LANES if own - {"table"} else None, OF_MEMBERS if "table" in own else None
+        return Pair(*both(SINGLE), *(form and Pair(*both(form)) for form in forms))
 
     return decorate
 

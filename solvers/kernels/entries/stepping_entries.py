@@ -39,7 +39,20 @@ from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.kinematics import normalise, write_rates
 from titop.solvers.kernels.tree.springs import add_passive_efforts
 from titop.solvers.native.kernel import entry, helper
-from titop.solvers.native.signatures import CHANGED, CHANGED_ROWS, CUBE, FLAG, FLOATS, INTEGER, INTS, MASK, REAL, STATE, VECTOR
+from titop.solvers.native.signatures import (
+    CHANGED,
+    CHANGED_ROWS,
+    CUBE,
+    FLAG,
+    FLOATS,
+    INTEGER,
+    INTS,
+    MASK,
+    REAL,
+    STATE,
+    TABLE,
+    VECTOR,
+)
 
 #: Statuses of trial states that lie too far away: overflow, and loops that do not close.
 TOO_FAR = (layout.NOT_FINITE, layout.SINGULAR, layout.INCONSISTENT)
@@ -336,7 +349,7 @@ open_members = pair(
 def lane_steps(
     tries, used, end, clock, estimators, coefficients, curve, times, y, outputs, tau, imposed, ints, floats, numbers, stages
 ):  # fmt: skip
-    """The steps of `members` in lanes, where all have the same tables and begin together; return a status.
+    """The steps of `members` in lanes, with the same tables or their own, which begin together; return a status.
 
     Those up to where one has come to grief are made. Callers go on with `members`.
     """
@@ -356,7 +369,7 @@ def lane_steps(
 open_lane_steps = pair(
     *(INTEGER, INTEGER, INTEGER, CHANGED, FLOATS, FLOATS, FLOATS, VECTOR),  # tries to times
     *(CHANGED, CHANGED_ROWS, STATE, MASK),  # y to imposed
-    *(INTS, FLOATS, FLOATS, INTS),
+    *(INTS, TABLE, TABLE, INTS),
 )(lane_steps)
 
 

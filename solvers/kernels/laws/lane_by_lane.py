@@ -1,6 +1,7 @@
 """Stages of several states at once whose laws take one at a time: Python's, and those that no lanes can be computed with.
 
-They copy the numbers of each lane out of the lanes, call the stage for a single state, and copy what it writes back.
+They copy the numbers of each lane out of the lanes, call the stage for a single state, and copy what it writes back. Those of
+members copy what is theirs of the tables as well (`own`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from titop.solvers.kernels.interface.stages import (
 from titop.solvers.kernels.laws.compiled_interactions import RESULT_SIZES, motion_size
 from titop.solvers.native.identity import LANE_COUNT
 from titop.solvers.native.kernel import Stage, helper
-from titop.solvers.native.signatures import INTEGER
+from titop.solvers.native.signatures import IN_LANES, INTEGER, OF_MEMBERS
 
 
 @helper
@@ -43,17 +44,19 @@ def _put(room, begin, count, lane, lanes):
         side[k * LANE_COUNT + lane] = room[begin + k]
 
 
-def _of_blocks(column: int) -> Any:
+def _of_blocks(column: int, own: bool) -> Any:
     def stage(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
-        own = ints_at(stages, 1, layout.STAGE_COLUMNS)
-        single, kept, record = own[0, layout.SINGLE_ROW], own[0, layout.ROOM_COUNT], law_size(n, ports)
+        addresses = ints_at(stages, 1, layout.STAGE_COLUMNS)
+        single, kept, record = addresses[0, layout.SINGLE_ROW], addresses[0, layout.ROOM_COUNT], law_size(n, ports)
         function, asked = ints_at(single, 1, layout.STAGE_COLUMNS)[0, column], n if a != 0 else 0
         derived = slopes_size(n, ports) if slopes != 0 else 0
         moved, law_at = 3 * n, 3 * n + 12
         room_at = law_at + record
         slopes_at = room_at + kept
-        space = np.empty(slopes_at + derived)
+        numbers_at = slopes_at + derived
+        space = np.empty(numbers_at + (number_count if own else 0))
         for lane in range(LANE_COUNT):
+            laws = _take(numbers, number_count, lane, space, numbers_at) if own else numbers
             state = _take(q, n, lane, space, 0), _take(v, n, lane, space, n), _take(a, asked, lane, space, 2 * n)
             motion = _take(twist, 6, lane, space, moved), _take(acceleration, 6, lane, space, moved + 6)
             written = (
@@ -62,7 +65,7 @@ def _of_blocks(column: int) -> Any:
                 _take(slopes, derived, lane, space, slopes_at),
             )
             sizes = (n, ports, used, number_count, passive, known)
-            status = call_at(function, (*sizes, single, numbers, *state, *motion, *written))
+            status = call_at(function, (*sizes, single, laws, *state, *motion, *written))
             if status != layout.OK:
                 return status
             _put(space, law_at, record, lane, law)
@@ -73,35 +76,40 @@ def _of_blocks(column: int) -> Any:
     return stage
 
 
-def _of_surroundings(column: int, columns: Any) -> Any:
+def _of_surroundings(column: int, columns: Any, own: bool) -> Any:
     def stage(n, count, applying, stages, numbers, q, v, twist, pose, gravity, result):
         single = ints_at(stages, 1, layout.STAGE_COLUMNS)[0, layout.SINGLE_ROW]
         function, answer = ints_at(single, 1, layout.STAGE_COLUMNS)[0, column], (6 + n) * columns(n)
-        space = np.empty(2 * n + 18 + answer)
+        told_at = 2 * n + 18
+        numbers_at = told_at + answer
+        space = np.empty(numbers_at + (count + 3 if own else 0))
         for lane in range(LANE_COUNT):
+            laws = _take(numbers, count, lane, space, numbers_at) if own else numbers
+            falling = _take(gravity, 3, lane, space, numbers_at + count) if own else gravity
             state = _take(q, n, lane, space, 0), _take(v, n, lane, space, n)
             place = _take(twist, 6, lane, space, 2 * n), _take(pose, 12, lane, space, 2 * n + 6)
-            told = _take(result, answer, lane, space, 2 * n + 18)
-            status = call_at(function, (n, count, applying, single, numbers, *state, *place, gravity, told))
+            told = _take(result, answer, lane, space, told_at)
+            status = call_at(function, (n, count, applying, single, laws, *state, *place, falling, told))
             if status != layout.OK:
                 return status
-            _put(space, 2 * n + 18, answer, lane, result)
+            _put(space, told_at, answer, lane, result)
         return layout.OK
 
     return stage
 
 
-def _of_interactions(column: int) -> Any:
+def _of_interactions(column: int, own: bool) -> Any:
     size = RESULT_SIZES[column]
 
     def stage(ports, coordinates, inputs, states, count, stages, numbers, motion, result):
         single = ints_at(stages, 1, layout.STAGE_COLUMNS)[0, layout.SINGLE_ROW]
         function = ints_at(single, 1, layout.STAGE_COLUMNS)[0, column]
         told, answer = motion_size(ports, coordinates), size(ports, coordinates, inputs, count, result)
-        space = np.empty(told + answer)
+        space = np.empty(told + answer + (count if own else 0))
         for lane in range(LANE_COUNT):
+            laws = _take(numbers, count, lane, space, told + answer) if own else numbers
             places = _take(motion, told, lane, space, 0), _take(result, answer, lane, space, told)
-            status = call_at(function, (ports, coordinates, inputs, states, count, single, numbers, *places))
+            status = call_at(function, (ports, coordinates, inputs, states, count, single, laws, *places))
             if status != layout.OK:
                 return status
             _put(space, told, answer, lane, result)
@@ -110,26 +118,36 @@ def _of_interactions(column: int) -> Any:
     return stage
 
 
+@helper
+def _one_column(n):
+    return 1
+
+
+@helper
+def _slope_columns(n):
+    return 2 * n + 12
+
+
 def _stage(name: str, function: Any, arguments: Any) -> Stage:
-    return Stage(f"lane_by_lane_{name}", function, (INTEGER,) * len(arguments))
+    return Stage(name, function, (INTEGER,) * len(arguments))
 
 
-#: For blocks, by stage (see `layout`).
-OF_BLOCKS = {
-    layout.TERMS: _stage("terms", _of_blocks(layout.TERMS), CALL),
-    layout.OUTWARD: _stage("outward", _of_blocks(layout.OUTWARD), CALL),
-    layout.INWARD: _stage("inward", _of_blocks(layout.INWARD), CALL),
-    layout.LINEARISED: _stage("linearised", _of_blocks(layout.LINEARISED), CALL),
-    layout.ENERGY: _stage("energy", _of_blocks(layout.ENERGY), CALL),
-    layout.APPLY: _stage("apply", _of_surroundings(layout.APPLY, helper(lambda n: 1)), APPLYING_CALL),
-    layout.APPLY_SLOPES: _stage(
-        "apply_slopes", _of_surroundings(layout.APPLY_SLOPES, helper(lambda n: 2 * n + 12)), APPLYING_CALL
-    ),
-}
+def _blocks(name: str, own: bool) -> dict[int, Stage]:
+    """Return the stages of blocks that exist, by column (see `layout`), under names that begin so."""
+    blocks = {"terms": layout.TERMS, "outward": layout.OUTWARD, "inward": layout.INWARD}
+    blocks |= {"linearised": layout.LINEARISED, "energy": layout.ENERGY}
+    made = {at: _stage(f"{name}_{of}", _of_blocks(at, own), CALL) for of, at in blocks.items()}
+    for of, at, columns in ("apply", layout.APPLY, _one_column), ("apply_slopes", layout.APPLY_SLOPES, _slope_columns):
+        made[at] = _stage(f"{name}_{of}", _of_surroundings(at, columns, own), APPLYING_CALL)
+    return made
 
-#: For interactions.
-OF_INTERACTIONS = {
-    layout.ACT: _stage("act", _of_interactions(layout.ACT), INTERACTION_CALL),
-    layout.ACT_SLOPES: _stage("act_slopes", _of_interactions(layout.ACT_SLOPES), INTERACTION_CALL),
-    layout.STORED: _stage("stored", _of_interactions(layout.STORED), INTERACTION_CALL),
-}
+
+def _interactions(name: str, own: bool) -> dict[int, Stage]:
+    """Likewise, of interactions."""
+    columns = {"act": layout.ACT, "act_slopes": layout.ACT_SLOPES, "stored": layout.STORED}
+    return {at: _stage(f"{name}_{of}", _of_interactions(at, own), INTERACTION_CALL) for of, at in columns.items()}
+
+
+#: By form, those of blocks and of interactions.
+OF_BLOCKS = {IN_LANES: _blocks("lane_by_lane", False), OF_MEMBERS: _blocks("member_by_member", True)}
+OF_INTERACTIONS = {IN_LANES: _interactions("lane_by_lane", False), OF_MEMBERS: _interactions("member_by_member", True)}

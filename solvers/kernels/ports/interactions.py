@@ -64,7 +64,7 @@ def _asked(ints, floats, numbers, stages, law, q, v, work, world):
     return (*given(ints, law, work), address_of(floats, 0), *laws, address_of(q, 0), address_of(v, 0), address_of(world, 0))
 
 
-@feature(*[INTEGER] * 2, *[STATE_AT] * 2, INTEGER, TABLE_AT, *[INTEGER] * 4, *[STATE_AT] * 3, INTEGER)
+@feature(*[INTEGER] * 2, *[STATE_AT] * 2, INTEGER, *[TABLE_AT] * 2, *[INTEGER] * 3, *[STATE_AT] * 3, INTEGER)
 def interactions_asked(ints, rows, law, work, columns, floats, numbers, number_count, stages, kinds, q, v, world, stage):
     """Let a stage of every interaction write what it does, or its energy."""
     table = ints_at(ints, rows, layout.INT_COLUMNS)

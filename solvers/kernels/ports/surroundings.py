@@ -34,7 +34,7 @@ def write_surroundings(ints, floats, numbers, stages, law, q, v, work, world):
     return surroundings_asked((*given(ints, law, work), address_of(floats, 0), *laws, *state))
 
 
-@feature(*[INTEGER] * 2, *[STATE_AT] * 2, INTEGER, TABLE_AT, *[INTEGER] * 4, *[STATE_AT] * 3)
+@feature(*[INTEGER] * 2, *[STATE_AT] * 2, INTEGER, *[TABLE_AT] * 2, *[INTEGER] * 3, *[STATE_AT] * 3)
 def surroundings_asked(ints, rows, law, work, columns, floats, numbers, number_count, stages, kinds, q, v, world):
     """See `write_surroundings`."""
     table = ints_at(ints, rows, layout.INT_COLUMNS)

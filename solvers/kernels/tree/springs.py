@@ -129,11 +129,13 @@ def spring_energy(ints, rows, floats, q, nq, _v, _nv, energy):
 def _friction(floats, row, rate):
     """Return the dry friction against a rate (see `titop.blocks.joints.friction_and_limits`)."""
     coulomb, breakaway = floats[row, layout.FRICTION], floats[row, layout.FRICTION + 1]
-    if everywhere((coulomb == 0.0) & (breakaway == 0.0)):
+    is_none = (coulomb == 0.0) & (breakaway == 0.0)
+    if everywhere(is_none):
         return 0.0
     stribeck, smoothing = floats[row, layout.FRICTION + 2], floats[row, layout.FRICTION + 3]
     part = rate / stribeck
-    return (coulomb + (breakaway - coulomb) * math.exp(-(part * part))) * math.tanh(rate / smoothing)
+    against = (coulomb + (breakaway - coulomb) * math.exp(-(part * part))) * math.tanh(rate / smoothing)
+    return select(is_none, 0.0, against)
 
 
 @helper
@@ -166,10 +168,12 @@ def _slopes(ints, floats, row, i, j, column, q, v):
 @helper
 def stop_load(floats, row, x, rate):
     """Return the effort with which a coordinate at x presses on its stop."""
-    if everywhere(floats[row, layout.STOP + 2] == 0.0):
+    is_none = floats[row, layout.STOP + 2] == 0.0
+    if everywhere(is_none):
         return 0.0
     depth, side = _depth(floats, row, x)
-    return side * impact_push(depth, side * rate, floats[row, layout.STOP + 2], floats[row, layout.STOP + 3], HERTZ)
+    push = side * impact_push(depth, side * rate, floats[row, layout.STOP + 2], floats[row, layout.STOP + 3], HERTZ)
+    return select(is_none, 0.0, push)
 
 
 @helper

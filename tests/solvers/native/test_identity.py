@@ -42,7 +42,11 @@ def test_an_edit_of_a_helper_renames_exactly_what_uses_it(copied_package: Copied
     renamed = {name for name in before if after[name] != before[name]}
     # found by searching for its name
     using = ("configuration_rate", "state_derivative", "open_steps", "closed_steps", "members", "lane_steps")
-    assert renamed == {name for name in before if name.removesuffix("_in_lanes").removesuffix("_of_all").endswith(using)}
+    assert renamed == {
+        name
+        for name in before
+        if name.removesuffix("_in_lanes").removesuffix("_of_members").removesuffix("_of_all").endswith(using)
+    }
     assert len(renamed) >= 7
 
 

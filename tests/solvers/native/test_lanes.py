@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from titop.blocks.basics.choices import everywhere, rounded, select
+from titop.solvers.engines.compiled.prepared_kernels import in_lanes
 from titop.solvers.kernels.interface.stages import complex_type, fused
 from titop.solvers.kernels.spatial.turning import sine_and_cosine
 from titop.solvers.native.identity import LANE_COUNT
 from titop.solvers.native.kernel import Kernel
-from titop.solvers.native.signatures import IN_LANES, RESULT, STATE, Signature
+from titop.solvers.native.signatures import IN_LANES, OF_MEMBERS, RESULT, STATE, TABLE, Signature
 
 #: More states than lanes, and a part of them at the end.
 ROWS = 2 * LANE_COUNT + 3
@@ -101,6 +102,26 @@ def test_stacks_of_unequal_length_and_no_states() -> None:
     with pytest.raises(TypeError):
         kernel(np.ones((3, 1)), np.ones((4, 1)))
     assert kernel(np.ones((0, 1)), np.ones((0, 1))) == 0
+
+
+def of_tables(x, table, out):
+    for k in range(table.shape[0]):
+        out[k] = table[k, 0] * x[0] + table[k, 1]
+    return 0
+
+
+def test_tables_of_members_lie_in_lanes() -> None:
+    """Each state has the bits of a single one with its own table; other layouts are refused."""
+    kernel = Kernel(of_tables, Signature((STATE, TABLE, RESULT)), form=OF_MEMBERS).compiled
+    rng, out = np.random.default_rng(2), np.empty((ROWS, 4))
+    x, tables = rng.normal(size=(ROWS, 1)), rng.normal(size=(ROWS, 4, 2))
+    lanes = in_lanes(tables)
+    assert lanes.shape == (-(-ROWS // LANE_COUNT), 4, 2, LANE_COUNT)
+    assert kernel(x, lanes, out) == 0
+    assert np.array_equal(out, tables[..., 0] * x + tables[..., 1])
+    for wrong in (lanes[:2], lanes[..., :1].copy(), tables):
+        with pytest.raises(TypeError):
+            kernel(x, wrong, out)
 
 
 def test_sine_and_cosine_are_right_to_a_unit_in_the_last_place() -> None:

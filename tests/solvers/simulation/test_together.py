@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import titop as tt
+import titop.solvers.support.threads as splitting
+from tests.every_kind import SYSTEMS, states
+from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics
 from titop.solvers.simulation.simulate import simulate_many
 
 T = np.linspace(0, 1, 9)
@@ -117,6 +120,80 @@ def test_members_differ_in_parameters_and_loads() -> None:
     assert not np.array_equal(swapped.q, found[0].q)  # type: ignore[union-attr]  # negative control: parameters count
 
 
+def rubbing() -> tt.System:
+    """Return hinges with springs, friction, dampers and rotors, a ball joint and struts: some members have no friction."""
+    s, at = tt.System("rubbing", gravity=[0, 0, -9.81]), "world"
+    for k in range(3):
+        link = tt.RigidBody(f"link{k}", 1.0, [0.2, 0, 0], [0.1, 0.2, 0.2], ports={"tip": [0.4, 0, 0]})
+        friction = tt.Friction(0.3, 0.4, 0.1) if k else tt.Friction()
+        given: dict[str, Any] = {"stiffness": 2.0, "damping": 0.1, "armature": 0.05, "friction": friction}
+        s.connect(at, link, tt.Screw(f"hinge{k}", axis=[0, 1, k], pitch=0.1, **given))
+        at = link.port("tip")
+    s.connect(at, tt.RigidBody("ball", 0.5, [0, 0, 0.1], 0.01), tt.Spherical("socket", damping=0.1, armature=0.1))
+    s.add_interaction(tt.SpringDamper("strut", stiffness=20.0, damping=0.5, length=0.2), "world", at)
+    s.add_load(tt.Load("push", at, force=[1, 2, 3], frame="world"))
+    return s
+
+
+OF_OWN_PARAMETERS: dict[str, Any] = {"rubbing": rubbing} | {
+    name: SYSTEMS[name]
+    for name in ("a free base", "modal bodies and beams", "stiffening", "beams in water", "users' compiled laws")
+}
+
+
+def members_of(name: str) -> list[dict[str, Any]]:
+    """Return the arguments of eleven members of which each has most parameters of its own."""
+    model, rng, instants = OF_OWN_PARAMETERS[name]().resolve(), np.random.default_rng(1), np.array([0.0, 1e-3, 2e-3])
+    start, members = states(model, 11), []
+    known = {each: value for each, (value, _) in model.parameters().items() if ".rest" not in each}
+    for k in range(11):
+        values = {each: value * rng.uniform(0.97, 1.03) for each, value in known.items() if rng.random() < 0.7}
+        if name == "rubbing":
+            none = {f"hinge{j}.friction.{part}": 0.0 for j in (1, 2) for part in ("coulomb", "breakaway")}
+            values |= none if k % 3 == 0 else {}
+        own = {"model": model.with_parameters(values), "q0": start["q"][k], "v0": 0.1 * start["v"][k]}
+        members.append({"t": instants, "progress": False, **own})
+    return members
+
+
+@pytest.mark.parametrize("name", OF_OWN_PARAMETERS)
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+def test_members_with_parameters_of_their_own_step_in_lanes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In any order and grouping, also beside one that comes to grief."""
+    given, taken, lane_steps = members_of(name), list[int](), CompiledPreparedDynamics.lane_steps
+
+    def counted(self: Any, *arguments: Any) -> int:
+        taken.append(lane_steps(self, *arguments))
+        return taken[-1]
+
+    monkeypatch.setattr(CompiledPreparedDynamics, "lane_steps", counted)
+    whole, order = together(given), [4, 10, 2, 7, 0, 9]
+    assert taken
+    assert not any(taken)
+    turned = together([given[k] for k in order])
+    given[2] = given[2] | {"v0": np.full(given[2]["model"].nv, 1e200)}  # its rates overflow
+    broken = together([given[k] for k in order])
+    assert broken[2] is None
+    for place, k in enumerate(order):
+        alone = tt.simulate(**given[k]) if k != 2 else whole[2]
+        for found in (whole[k], turned[place], broken[place] or whole[2]):
+            for part in ("q", "v", "a"):
+                assert np.array_equal(getattr(found, part), getattr(alone, part)), (k, part)
+    swapped = tt.simulate(**given[0] | {"model": given[1]["model"]})
+    assert not np.array_equal(swapped.a, whole[0].a)  # type: ignore[union-attr]  # negative control: parameters count
+
+
+def test_members_of_laws_in_python_that_differ_are_simulated_alone() -> None:
+    """Python's laws have parameters of their own, which tables do not tell."""
+    model = SYSTEMS["surrounded, in Python"]().resolve()
+    start = {"t": T[:2], "q0": model.neutral(), "v0": np.zeros(model.nv)}
+    name = "hub.mass"
+    values = model.parameters()[name][0] * np.array([0.9, 1.1])
+    ensemble = tt.simulate(model, **start, parameters={name: values})
+    for k in range(2):
+        assert np.array_equal(ensemble[k].q, tt.simulate(model.with_parameters({name: values[k]}), **start).q)
+
+
 def test_members_have_actuators_of_their_own() -> None:
     """Gears, directions of thrust and ranges differ."""
     s = tt.System("craft", gravity=[0, 0, 0])
@@ -187,6 +264,41 @@ def test_a_member_that_comes_to_grief_is_left_to_itself() -> None:
     ensemble = tt.simulate(model, times, [[1.0], [0.0]], [0.0], controller=unstable, progress=False)
     assert list(ensemble.failures) == [0]
     assert "the loop is unstable" in ensemble.failures[0]
+
+
+def rail(**options: Any) -> tt.Model:
+    """Return a cart on a rail."""
+    s = tt.System("rail", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("cart", mass=1.0), tt.Prismatic("slide", damping=0.1))
+    return s.resolve(**options)
+
+
+def test_members_go_on_in_lanes_where_one_has_come_to_grief(monkeypatch: pytest.MonkeyPatch) -> None:
+    statuses, lane_steps = list[int](), CompiledPreparedDynamics.lane_steps
+
+    def counted(self: Any, *arguments: Any) -> int:
+        statuses.append(lane_steps(self, *arguments))
+        return statuses[-1]
+
+    monkeypatch.setattr(CompiledPreparedDynamics, "lane_steps", counted)
+    away = control.ss([], [], [], [[-500.0]], 0.1, inputs=["slide_q"], outputs=["slide"])  # the light one goes too far
+    given = {"t": np.array([0.0, 30.0, 60.0]), "q0": [1.0], "v0": [0.0], "controller": away, "progress": False}
+    members = [given | {"model": rail().with_parameters({"cart.mass": mass})} for mass in (1e6, 1.0, 2e6)]
+    found = together(members)
+    assert [member is None for member in found] == [False, True, False]
+    assert 0 < np.count_nonzero(statuses) < 4
+    assert statuses[-1] == 0
+    for k in (0, 2):
+        assert np.array_equal(found[k].q, tt.simulate(**members[k]).q)  # type: ignore[union-attr]
+
+
+def test_threads_share_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(splitting, "_WORTH", 1e-12)  # however short
+    masses, q = np.linspace(1.0, 2.0, 45), np.linspace(-1.0, 1.0, 45)[:, None]
+    given = {"t": T, "q0": q, "v0": [1.0]}
+    for parameters in ({"cart.mass": masses}, None):
+        one, many = (tt.simulate(rail(threads=n), **given, parameters=parameters) for n in (1, 3))
+        assert np.array_equal(one.q, many.q)
 
 
 @pytest.mark.parametrize(
