@@ -43,13 +43,14 @@ def pair(
 ) -> Callable[[Callable[..., Any]], Pair]:
     """Return a decorator that makes a function of such arguments a `Pair`; see `Kernel` of `whole`.
 
-    Without asking for `LAWS` it has one kernel, which is both.
+    Without asking for `LAWS` or for tables of laws it has one kernel, which is both.
     A function that asks for `CLOSED` as well has a pair for systems that are `closed`, by rigid closures or gears, and one for
     those that are not.
     """
 
     def decorate(function: Callable[..., Any]) -> Pair:
         names = function.__code__.co_varnames
+        has_laws = "LAWS" in function.__code__.co_names or not set(_OF_LAWS).isdisjoint(names[: len(arguments)])
         title = function.__name__ if closed is None else f"{'closed' if closed else 'open'}_{function.__name__}"
 
         def kernel(name: str, laws: bool, form: str = SINGLE) -> Kernel:
@@ -61,7 +62,7 @@ def pair(
 
         def both(form: str) -> tuple[Kernel, Kernel]:
             rigid = kernel(title, False, form)
-            return rigid, kernel(f"{title}_of_all", True, form) if "LAWS" in function.__code__.co_names else rigid
+            return rigid, kernel(f"{title}_of_all", True, form) if has_laws else rigid
 
         own = {kind.stacked for kind in arguments} - {""}
         forms = IN_LANES if own - {"table"} else None, OF_MEMBERS if "table" in own else None

@@ -21,7 +21,7 @@ def test_readings_stand_one_after_the_other() -> None:
     ]
     what, frames, count = reading_tables(rows)
     result = np.full((2, count), np.nan)
-    assert readings.rigid(what, frames, given["ints"], given["floats"], *states, result) == layout.OK
+    assert readings.stacked.rigid(what, frames, given["ints"], given["floats"], *states, result) == layout.OK
     assert count == 5
     assert np.array_equal(result[:, 0], 3.0 * states[1][:, 1])
     assert np.array_equal(result[:, 4], states[0][:, 0])
