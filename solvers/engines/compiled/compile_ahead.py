@@ -58,7 +58,7 @@ def _groups() -> list[list[Unit]]:
     laws += [stage.in_lanes for stage in laws if stage.is_for_lanes] + [*OF_BLOCKS[IN_LANES].values()]
     laws += [OF_BLOCKS[OF_MEMBERS][stage] for stage in (layout.TERMS, layout.APPLY)]
     acting += [stage.in_lanes for stage in acting if stage.is_for_lanes] + [*OF_INTERACTIONS[IN_LANES].values()]
-    acting += [OF_INTERACTIONS[OF_MEMBERS][layout.ACT]]
+    acting += [stage.of_members for stage in acting if stage.is_for_members] + [OF_INTERACTIONS[OF_MEMBERS][layout.ACT]]
     rigid: list[Unit] = [pair.rigid for _, pair in pairs if pair.rigid is not pair.mixed]
     whole: list[Unit] = [*(pair.mixed for _, pair in pairs), *(unit for _, unit in alone)]
     return [whole, [*acting], [*laws], [*features], rigid]

@@ -202,3 +202,5 @@ def cable_gap(ports, coordinates, inputs, numbers, motion, gap):
 COMPLIANT = interaction_stages("compliant", compliant_loads, compliant_energy)
 SPRING = interaction_stages("spring", spring_loads, spring_energy)
 CABLE = interaction_stages("cable", cable_loads, cable_energy, write_gap=cable_gap)
+for _kind in (COMPLIANT, SPRING):
+    _kind.act.for_lanes(of_members=True)
