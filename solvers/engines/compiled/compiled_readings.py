@@ -105,9 +105,15 @@ class KernelReading:
         None for a state at which the kernel cannot be used, or that has to be checked.
         """
         if type(q) is type(v) is type(a) is np.ndarray and (tau is None or type(tau) is np.ndarray):
+            result: Array | None = np.empty(self._size)
             try:
-                read = self._of_stack if q.ndim == 2 else self._of_state
-                result = read(q, v, a, wrenches, u, tau)
+                if wrenches is u is tau is None and q.ndim == 1 and not self._is_closed:
+                    if self._bounds[False].call(q, v, a, result) != DONE:
+                        result = None
+                elif q.ndim == 2:
+                    result = self._of_stack(q, v, a, wrenches, u, tau)
+                else:
+                    result = self._of_state(q, v, a, wrenches, u, tau)
                 if result is not None:
                     return self._shown(result) if self._angles or self._picked is not None else result
             except TypeError:

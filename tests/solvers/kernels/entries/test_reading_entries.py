@@ -13,16 +13,16 @@ from titop.solvers.kernels.ports import sensor_readings
 
 def test_readings_stand_one_after_the_other() -> None:
     given = of_a_tree()
-    states = [np.array([given[name], 2 * given[name]]) for name in ("q", "v", "a")]
     rows = [
         ReadingRow(sensor_readings.RATE, 1, factor=3.0),
         ReadingRow(sensor_readings.ANGULAR_VELOCITY, 1),
         ReadingRow(sensor_readings.COORDINATE, 0),
     ]
     what, frames, count = reading_tables(rows)
-    result = np.full((2, count), np.nan)
-    assert readings.stacked.rigid(what, frames, given["ints"], given["floats"], *states, result) == layout.OK
+    result = np.full(count, np.nan)
+    state = given["q"], given["v"], given["a"]
+    assert readings.rigid(what, frames, given["ints"], given["floats"], *state, result) == layout.OK
     assert count == 5
-    assert np.array_equal(result[:, 0], 3.0 * states[1][:, 1])
-    assert np.array_equal(result[:, 4], states[0][:, 0])
+    assert result[0] == 3.0 * given["v"][1]
+    assert result[4] == given["q"][0]
     assert np.isfinite(result).all()
