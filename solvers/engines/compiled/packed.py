@@ -134,14 +134,14 @@ class PackedSystem:
         """Tell whether blocks do what those of another system with the same integers do, but for the numbers of their laws."""
         if self.laws is other.laws:
             return True
-        placed = (*self.tables.general, *self.tables.interactions), (*other.tables.general, *other.tables.interactions)
-        pairs = [(one.block, two.block) for one, two in zip(*placed, strict=True)]
+        tables = self.tables, other.tables
+        mine, others = ([*(g.block for g in of.general), *(a.block for a in of.interactions)] for of in tables)
         return all(
             has_own_numbers(one)
             and one.compiled_law is two.compiled_law
             and program_codes(one) == program_codes(two)
             and interaction_codes(one) == interaction_codes(two)
-            for one, two in pairs
+            for one, two in zip(mine, others, strict=True)
         )
 
     @cached_property

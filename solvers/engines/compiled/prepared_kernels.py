@@ -209,7 +209,8 @@ class CompiledPreparedDynamics(PreparedDynamics):
             method = estimators, coefficients, curve, times
             return int(kernel(*first, clocks[rows], *method, y[rows], outputs[rows], tau[rows], imposed, *own))
 
-        return in_parts(self.mechanism.threads if self.mechanism.engine.is_compiled else 1, len(y), run)
+        engine: Any = self.mechanism.engine
+        return in_parts(self.mechanism.threads if engine.is_compiled else 1, len(y), run)
 
     def rates_of_members(self, y: Array, tau: Array, tables: MemberTables) -> tuple[Array, Array]:
         """Return the rates (n, ny) of states with unit quaternions, under efforts (n, nv), and a status (n) of each."""
