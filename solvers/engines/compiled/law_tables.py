@@ -153,8 +153,9 @@ class Stages:
                 self._write(addresses, row, block, column, written, one_by_one)
             elif one_by_one is not None:
                 self._write(addresses, row, block, column, one_by_one)
-        for row, acting in enumerate(self._interactions if form == IN_LANES else (), start=count):
-            self._put_table(addresses, row, acting.block, in_lanes=True)
+        for row, acting in enumerate(self._interactions, start=count):
+            if form == IN_LANES:
+                self._put_table(addresses, row, acting.block, in_lanes=True)
             self._put_block(addresses, row, acting.block)
         return addresses
 

@@ -137,6 +137,7 @@ call_at: Any = Intrinsic("call_at")
 fused: Any = Intrinsic("fused", lambda x, y, z: float(Fraction(x) * Fraction(y) + Fraction(z)))
 entry_at: Any = Intrinsic("entry_at", lambda array, first, k: array.reshape(-1)[int(first + k)])
 put_entry_at: Any = Intrinsic("put_entry_at", lambda array, first, k, x: array.reshape(-1).__setitem__(int(first + k), x))
+lying_as: Any = Intrinsic("lying_as", lambda table, other: table)
 lane_count: Any = Intrinsic("lane_count", lambda array: 1)
 complex_type: Any = Intrinsic("complex_type")
 

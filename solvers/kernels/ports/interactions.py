@@ -22,6 +22,7 @@ from titop.solvers.kernels.interface.stages import (
     floats_at,
     given,
     ints_at,
+    lying_as,
     row_at,
     vector_at,
 )
@@ -37,7 +38,7 @@ def write_interactions(ints, floats, numbers, stages, law, q, v, work, world):
     """Let every interaction write what it does; return a status. `world` holds the poses of all elements."""
     if ints[0, layout.INTERACTIONS] == 0:
         return layout.OK
-    return interactions_asked((*_asked(ints, floats, numbers, stages, law, q, v, work, world), layout.ACT))
+    return _ask(ints, lying_as(floats, numbers), numbers, stages, law, q, v, work, world, layout.ACT)
 
 
 @helper
@@ -48,7 +49,7 @@ def stored_energy(ints, floats, numbers, stages, law, q, v, work, world):
     """
     row, energy, gravity = ints[0, layout.FIRST_INTERACTION], 0.0, 0.0
     if ints[0, layout.INTERACTIONS] > 0:
-        if interactions_asked((*_asked(ints, floats, numbers, stages, law, q, v, work, world), layout.STORED)) != layout.OK:
+        if _ask(ints, lying_as(floats, numbers), numbers, stages, law, q, v, work, world, layout.STORED) != layout.OK:
             return np.nan, np.nan
     for k in range(ints[0, layout.INTERACTIONS]):
         stored = law[0, loads_of(ints, row)]
@@ -59,9 +60,10 @@ def stored_energy(ints, floats, numbers, stages, law, q, v, work, world):
 
 
 @helper
-def _asked(ints, floats, numbers, stages, law, q, v, work, world):
+def _ask(ints, floats, numbers, stages, law, q, v, work, world, stage):
     laws = address_of(numbers, 0), numbers.shape[1], address_of(stages, 0), stages.shape[0]
-    return (*given(ints, law, work), address_of(floats, 0), *laws, address_of(q, 0), address_of(v, 0), address_of(world, 0))
+    state = address_of(q, 0), address_of(v, 0), address_of(world, 0)
+    return interactions_asked((*given(ints, law, work), address_of(floats, 0), *laws, *state, stage))
 
 
 @feature(*[INTEGER] * 2, *[STATE_AT] * 2, INTEGER, *[TABLE_AT] * 2, *[INTEGER] * 3, *[STATE_AT] * 3, INTEGER)

@@ -305,7 +305,7 @@ def test_what_a_compiled_law_raises_reaches_its_users() -> None:
             with pytest.raises(kind) as raised:
                 m.forward_dynamics(*arguments)
             assert raised.value.args == told  # without numbers that only the machine code knew
-            assert re.search(rf"in \S*ending_law, .*{Path(__file__).name}, line \d+", *raised.value.__notes__)
+            assert re.search(rf"in \S*ending_law, .*{Path(__file__).name}, line \d+", raised.value.__notes__[0])
             m.forward_dynamics(still, still, still)  # nothing is left of it
     with pytest.raises(ValueError, match="beyond its end"):
         tt.simulate(m, np.linspace(0.0, 1.0, 3), still, np.array([30.0, 0.0]))
