@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -32,6 +31,16 @@ def address_of(typing_context: Any, array: Any, k: Any) -> Any:
         return builder.ptrtoint(builder.gep(lying.data, [arguments[1]]), _WORD)
 
     return (LANES_ADDRESS if array.dtype == LANES else types.int64)(array, types.int64), generate
+
+
+@intrinsic
+def place_of(typing_context: Any, array: Any) -> Any:
+    """Return the address of an array's first number as an integer, whether it lies in lanes or not."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ptrtoint(context.make_array(signature.args[0])(context, builder, arguments[0]).data, _WORD)
+
+    return types.int64(array), generate
 
 
 @intrinsic
@@ -113,27 +122,6 @@ def part_of(typing_context: Any, array: Any, k: Any, shape: Any) -> Any:
         return impl_ret_borrowed(context, builder, kind, part._getvalue())
 
     return kind(array, types.int64, types.UniTuple(types.int64, len(shape))), generate
-
-
-@intrinsic
-def lying_as(typing_context: Any, table: Any, other: Any) -> Any:
-    """Return a table; as the numbers of one state, the first, if it lies in lanes and another does not."""
-    if table.dtype == other.dtype:
-        return table(table, other), lambda context, builder, sig, args: impl_ret_borrowed(context, builder, table, args[0])
-    kind = types.Array(types.float64, 2, "C")
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return context.compile_internal(builder, _first_state, kind(table), arguments[:1])
-
-    return kind(table, other), generate
-
-
-def _first_state(table: Any) -> Any:
-    result = np.empty(table.shape)
-    for k in range(table.shape[0]):
-        for j in range(table.shape[1]):
-            result[k, j] = lanes.first_of(table[k, j])
-    return result
 
 
 @intrinsic

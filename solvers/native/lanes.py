@@ -383,12 +383,6 @@ def lane_count(typing_context: Any, array: Any) -> Any:
 
 
 @intrinsic
-def first_of(typing_context: Any, x: Any) -> Any:
-    """Return the number in the first lane."""
-    return types.float64(x), lambda context, builder, sig, args: builder.extract_element(args[0], _INDEX(0))
-
-
-@intrinsic
 def put_entry_at(typing_context: Any, array: Any, first: Any, k: Any, x: Any) -> Any:
     """Write a number into an array where `entry_at` reads it."""
 

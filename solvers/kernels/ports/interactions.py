@@ -22,7 +22,8 @@ from titop.solvers.kernels.interface.stages import (
     floats_at,
     given,
     ints_at,
-    lying_as,
+    lane_count,
+    place_of,
     row_at,
     vector_at,
 )
@@ -38,7 +39,7 @@ def write_interactions(ints, floats, numbers, stages, law, q, v, work, world):
     """Let every interaction write what it does; return a status. `world` holds the poses of all elements."""
     if ints[0, layout.INTERACTIONS] == 0:
         return layout.OK
-    return _ask(ints, lying_as(floats, numbers), numbers, stages, law, q, v, work, world, layout.ACT)
+    return _ask(ints, floats, numbers, stages, law, q, v, work, world, layout.ACT)
 
 
 @helper
@@ -49,7 +50,7 @@ def stored_energy(ints, floats, numbers, stages, law, q, v, work, world):
     """
     row, energy, gravity = ints[0, layout.FIRST_INTERACTION], 0.0, 0.0
     if ints[0, layout.INTERACTIONS] > 0:
-        if _ask(ints, lying_as(floats, numbers), numbers, stages, law, q, v, work, world, layout.STORED) != layout.OK:
+        if _ask(ints, floats, numbers, stages, law, q, v, work, world, layout.STORED) != layout.OK:
             return np.nan, np.nan
     for k in range(ints[0, layout.INTERACTIONS]):
         stored = law[0, loads_of(ints, row)]
@@ -61,14 +62,27 @@ def stored_energy(ints, floats, numbers, stages, law, q, v, work, world):
 
 @helper
 def _ask(ints, floats, numbers, stages, law, q, v, work, world, stage):
-    laws = address_of(numbers, 0), numbers.shape[1], address_of(stages, 0), stages.shape[0]
-    state = address_of(q, 0), address_of(v, 0), address_of(world, 0)
-    return interactions_asked((*given(ints, law, work), address_of(floats, 0), *laws, *state, stage))
+    tables, of_stages = (*given(ints, law, work), address_of(floats, 0)), (address_of(stages, 0), stages.shape[0])
+    states = address_of(q, 0), address_of(v, 0), address_of(world, 0), stage
+    if lane_count(floats) > lane_count(numbers):
+        return interactions_under_loads((*tables, place_of(numbers), numbers.shape[1], *of_stages, *states))
+    return interactions_asked((*tables, address_of(numbers, 0), numbers.shape[1], *of_stages, *states))
 
 
 @feature(*[INTEGER] * 2, *[STATE_AT] * 2, INTEGER, *[TABLE_AT] * 2, *[INTEGER] * 3, *[STATE_AT] * 3, INTEGER)
 def interactions_asked(ints, rows, law, work, columns, floats, numbers, number_count, stages, kinds, q, v, world, stage):
     """Let a stage of every interaction write what it does, or its energy."""
+    return _ask_each(ints, rows, law, work, columns, floats, numbers, number_count, stages, kinds, q, v, world, stage)
+
+
+@feature(*[INTEGER] * 2, *[STATE_AT] * 2, INTEGER, STATE_AT, *[INTEGER] * 4, *[STATE_AT] * 3, INTEGER)
+def interactions_under_loads(ints, rows, law, work, columns, floats, numbers, number_count, stages, kinds, q, v, world, stage):
+    """`interactions_asked` of states that have loads, and so bodies, of their own, but not laws."""
+    return _ask_each(ints, rows, law, work, columns, floats, numbers, number_count, stages, kinds, q, v, world, stage)
+
+
+@helper
+def _ask_each(ints, rows, law, work, columns, floats, numbers, number_count, stages, kinds, q, v, world, stage):
     table = ints_at(ints, rows, layout.INT_COLUMNS)
     count, record = table[0, layout.ELEMENTS], row_at(law, table[0, layout.LAW_SIZE])
     state, rates = vector_at(q, table[0, layout.NQ]), vector_at(v, table[0, layout.NV])

@@ -7,17 +7,7 @@ from __future__ import annotations
 
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at
-from titop.solvers.kernels.interface.stages import (
-    address_of,
-    call_at,
-    floats_at,
-    given,
-    ints_at,
-    lying_as,
-    part_of,
-    row_at,
-    vector_at,
-)
+from titop.solvers.kernels.interface.stages import address_of, call_at, floats_at, given, ints_at, row_at, vector_at
 from titop.solvers.kernels.spatial.algebra import (
     carry_wrench,
     dot,
@@ -39,11 +29,6 @@ def write_surroundings(ints, floats, numbers, stages, law, q, v, work, world):
     """Let what acts on the general blocks write its efforts; return a status. `world` holds the poses of all elements."""
     if ints[0, layout.APPLYING] == 0:
         return layout.OK
-    return _ask(ints, lying_as(floats, numbers), numbers, stages, law, q, v, work, world)
-
-
-@helper
-def _ask(ints, floats, numbers, stages, law, q, v, work, world):
     laws = address_of(numbers, 0), numbers.shape[1], address_of(stages, 0), stages.shape[0]
     state = address_of(q, 0), address_of(v, 0), address_of(world, 0)
     return surroundings_asked((*given(ints, law, work), address_of(floats, 0), *laws, *state))
@@ -100,12 +85,6 @@ def surrounding_slopes(ints, floats, numbers, stages, i, q, v, work, world, slop
 
 @helper
 def _call(ints, floats, numbers, stages, i, q, v, work, world, stage, result):
-    gravity = lying_as(part_of(floats, layout.GRAVITY, (1, 3)), numbers)
-    return _call_under(ints, gravity, numbers, stages, i, q, v, work, world, stage, result)
-
-
-@helper
-def _call_under(ints, gravity, numbers, stages, i, q, v, work, world, stage, result):
     arguments = (
         ints[i, layout.OWN],
         ints[i, layout.NUMBER_COUNT],
@@ -116,7 +95,7 @@ def _call_under(ints, gravity, numbers, stages, i, q, v, work, world, stage, res
         address_of(v, ints[i, layout.OWN_V]),
         address_of(work, i * work.shape[1] + layout.TWIST),
         address_of(world, i * world.shape[1]),
-        address_of(gravity, 0),
+        address_of(floats, layout.GRAVITY),
         result,
     )
     return call_at(stages[ints[i, layout.BLOCK], stage], arguments)
