@@ -6,6 +6,7 @@ is computed at once, and no value is recorded twice.
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -314,6 +315,26 @@ def _joined(operation: str, x: Any, y: Any) -> Any:
         if not isinstance(a, Unknown):
             return b if bool(a) == (operation == "and") else bool(a)
     return _binary(operation, x, y)
+
+
+#: How numbers are made where an operation is more than a value of its own.
+_MADE: dict[str, Callable[..., Any]] = {
+    **{"add": total, "subtract": difference, "multiply": product, "divide": quotient, "negate": negated, "select": chosen_of},
+    **{name: functools.partial(_compared, name) for name in ("less", "less_equal", "equal", "not_equal")},
+    **{name: functools.partial(_joined, name) for name in ("and", "or")},
+    "not": lambda x: ~x if isinstance(x, Unknown) else not x,
+}
+
+
+def applied(operation: str, *arguments: Any) -> Any:
+    """Return what an operation, a key of `OPERATIONS`, makes of numbers, known or not."""
+    if (made := _MADE.get(operation)) is not None and any(isinstance(x, Unknown) for x in arguments):
+        return made(*arguments)
+    if len(arguments) == 1 and isinstance(x := arguments[0], Unknown):
+        return x.graph.put(operation, x.place)
+    if any(isinstance(x, Unknown) for x in arguments):
+        return _binary(operation, *arguments)
+    return _known(operation, *arguments)
 
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
