@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from titop.blocks.basics.choices import everywhere, nowhere, select
-from titop.blocks.programs.graph import Graph, applied, array_of
+from titop.blocks.programs.graph import Graph, applied, array_of, negated
 from titop.blocks.programs.program import INPUT, TOTAL
 
 X = np.array([0.7, -0.4, 1.9])
@@ -49,7 +49,7 @@ def test_what_is_known_is_computed_and_nothing_twice() -> None:
     assert (x < math.inf, x > math.inf, x == x) == (True, False, True)
     assert applied("sin", 0.5) == math.sin(0.5)
     assert len(graph.values) == before
-    assert -(-x) == x
+    assert negated(-x) == x
     assert (x + y).place == (y + x).place
     assert ((2.0 * x) * 3.0).place == (6.0 * x).place
     assert (x * -y).place == (-(x * y)).place
