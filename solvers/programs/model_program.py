@@ -15,7 +15,6 @@ from titop.blocks.basics.user_input import is_finite
 from titop.blocks.contract.own_coordinates import acceleration_unit, effort_unit, rate_unit
 from titop.blocks.programs.program import Program as FunctionProgram
 from titop.graph.checking.tree import massless_joint
-from titop.solvers.model.mechanism import Resolved
 from titop.solvers.native import calling
 from titop.solvers.native.programs import SystemCode
 from titop.solvers.programs.tracing import FUNCTIONS, Recorded, traced
@@ -138,7 +137,7 @@ class ProgramFunction:
 
 
 def program(
-    model: Resolved,
+    model: Any,
     *functions: str,
     parameters: Sequence[str] = (),
     inputs: Sequence[str] = (),
@@ -147,9 +146,9 @@ def program(
 ) -> Program:
     """Return the program of functions of a model: `Model.program`."""
     mechanism = model.mechanism
-    known = {"function": FUNCTIONS, "parameter": mechanism.parameters()}
-    for what, names in {"function": functions, "parameter": parameters}.items():
-        for name in names:
+    known: dict[str, Any] = {"function": FUNCTIONS, "parameter": mechanism.parameters()}
+    for what, asked in {"function": functions, "parameter": parameters}.items():
+        for name in asked:
             if name not in known[what]:
                 advice = did_you_mean(name, known[what])
                 raise ModelError(Finding(f"unknown-{what}", f"{what}s", name, f"a {what} that programs know", advice))
@@ -159,8 +158,14 @@ def program(
         at = mechanism.regular_configuration if mechanism.is_constrained else mechanism.probes[1]
     nominal = {"q": mechanism._read_q(at), **{name: np.zeros(mechanism.nv) for name in ("v", "tau", "a")}}
     values = mechanism.parameters()
-    names = {"q": mechanism.configuration_names, **dict.fromkeys(("v", "tau", "a"), mechanism.coordinate_names)}
-    units = {"q": mechanism.assembly.configuration_units, **_coordinate_units(mechanism.assembly.coordinate_units)}
+    names: dict[str, tuple[str, ...]] = {
+        "q": mechanism.configuration_names,
+        **dict.fromkeys(("v", "tau", "a"), mechanism.coordinate_names),
+    }
+    units: dict[str, tuple[str, ...]] = {
+        "q": mechanism.assembly.configuration_units,
+        **_coordinate_units(mechanism.assembly.coordinate_units),
+    }
     ends = [read_name(model, INPUT, name) for name in read_names("inputs", inputs)]
     places, efforts = ([k for of in ends if of.kind == kind for k in of.entries] for kind in (Kind.INPUT, Kind.EFFORT))
     if strange := [of.paths[0] for of in ends if of.kind not in (Kind.INPUT, Kind.EFFORT)]:
