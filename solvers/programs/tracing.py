@@ -27,7 +27,7 @@ from titop.solvers.engines.reference.reference_engine import ReferenceEngine
 from titop.solvers.mechanism.inputs import ActingPush, OwnPush, PortPush, Push
 from titop.solvers.mechanism.system_parameters import perturbed_assembly
 from titop.solvers.model.mechanism import Mechanism
-from titop.solvers.programs.readings import reading
+from titop.solvers.programs.program_outputs import reading
 from titop.solvers.signals.quantities import Quantity
 
 
