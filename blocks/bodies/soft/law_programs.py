@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.bodies.soft.chain import Chain, ChainLink, kinematic_links
-from titop.blocks.bodies.soft.differentiation import (
+from titop.blocks.bodies.soft.casadi_expressions import (
     Symbols,
     casadi,
     column,
@@ -26,10 +25,11 @@ from titop.blocks.bodies.soft.differentiation import (
     symmetric,
     unknowns_of,
 )
+from titop.blocks.bodies.soft.chain import Chain, ChainLink, kinematic_links
 from titop.blocks.bodies.soft.material import kelvin_voigt
-from titop.blocks.bodies.soft.program import Program
 from titop.blocks.bodies.soft.soft_fields import with_numbers
 from titop.blocks.bodies.soft.soft_ports import FrameMotion, SoftPort, frame_through
+from titop.blocks.programs.program import Program
 
 #: What a point has: its place x (m), the volume for which it stands (m^3), and its mass (kg).
 PLACE, VOLUME, MASS, POINT_SIZE = slice(0, 3), 3, 4, 5
