@@ -99,7 +99,8 @@ class CController:
         (at, rest), ny, x = self.trims, len(self.law.inputs), self.law.initial_state
         answers = [rest] * self.held
         for k, row in enumerate(given.astype(kind).astype(float)):
-            x, u = self.law.update(k * self.law.sample_time, x, *np.split(row - at, [ny]), row[:ny])
+            y, r = np.split(row - at, [ny])
+            x, u = self.law.update(k * self.law.sample_time, x, y, r, row[:ny])
             x = x.astype(kind).astype(float)
             answers.append((rest + u).astype(kind).astype(float))
         return np.array(answers[: len(given)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ _WORDS = set(
 )
 #: Bytes of a call's frame beside its arrays: scalars, saved registers, return address.
 _FRAME = 192
-_COLUMNS = 110
+_COLUMNS, _MARK = 110, r"@real|@p|@P|<(\w+)>"
 
 
 def c_number(value: float, precision: str) -> str:
@@ -55,7 +55,8 @@ def c_names(paths: Iterable[str], known: Iterable[str] = ()) -> dict[str, str]:
 
 
 def comment(text: str) -> str:
-    """Return text as a comment in C, whatever it contains."""
+    """Return text as a comment in C, whatever it contains, marks of templates too."""
+    text = text.replace("@", "(at)").replace("<", "(").replace(">", ")")
     plain = text.encode("ascii", "replace").decode().replace("*/", "* /").replace("/*", "/ *")
     return f"/* {plain} */"
 
@@ -79,16 +80,24 @@ def stack_bytes(numbers: int, precision: str, frames: int = 1) -> int:
     return (8 if precision == "double" else 4) * numbers + _FRAME * frames
 
 
-def fill(template: str, prefix: str, precision: str, **values: Any) -> str:
-    """Return a template with its marks replaced: ``@p``, ``@P`` by the prefix, ``@real`` by the type, ``<name>`` by values."""
+def fill(template: str, prefix: str, precision: str, values: Mapping[str, str]) -> str:
+    """Return a template with its marks replaced: ``@p``, ``@P`` by the prefix, ``@real`` by the type, ``<name>`` by values.
+
+    Values may have marks, too.
+    """
     marks = {"@p": prefix, "@P": prefix.upper(), "@real": precision}
-    return re.sub(r"@real|@p|@P|<(\w+)>", lambda m: marks[m[0]] if m[0] in marks else str(values[m[1]]), template)
+
+    def replaced(match: re.Match[str]) -> str:
+        return marks.get(match[0]) or re.sub(_MARK, replaced, values[match[1]])
+
+    return re.sub(_MARK, replaced, template)
 
 
-def enumeration(prefix: str, names: Sequence[str], notes: Sequence[str]) -> str:
+def enumeration(title: str, prefix: str, notes: Mapping[str, str]) -> str:
     """Return names as an enumeration from zero on, with a comment each."""
-    ends = ["," for _ in names[1:]] + [""]
-    lines = [
-        f"    {prefix}_{name}".upper() + f"{end}  {comment(note)}" for name, end, note in zip(names, ends, notes, strict=True)
-    ]
-    return "enum {\n" + "\n".join(lines) + "\n};\n"
+    ends = [*("," for _ in notes), ""][1:]
+    rows = (
+        f"    {prefix}_{name}".upper() + f"{end}  {comment(note)}"
+        for (name, note), end in zip(notes.items(), ends, strict=True)
+    )
+    return f"{comment(title)}\nenum {{\n" + "\n".join(rows) + "\n};\n\n"

@@ -9,9 +9,9 @@ from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.local_files import new_folder
+from titop.solvers.programs.c_controllers import read_controller
 from titop.solvers.programs.c_text import c_names, comment
 from titop.solvers.programs.controller_text import ControllerText
-from titop.solvers.programs.c_controllers import read_controller
 
 #: Types of numbers in C, by precision.
 _TYPES = {"double": "double", "single": "float"}

@@ -68,7 +68,7 @@ def test_the_test_that_is_written_passes(what: Any, precision: str, tmp_path: Pa
     tt.export_c(what, tmp_path / "c", "arm", precision, None if own else 0.05)
     status, said = run_test(tmp_path / "c", "arm")
     assert status == 0, said
-    assert "arm: 60 steps, largest error" in said
+    assert "arm: status 0, 60 steps, largest error" in said
 
 
 @needs_compiler
