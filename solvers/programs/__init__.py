@@ -1,6 +1,8 @@
-"""Models and controllers as programs: text in C that needs nothing of titop.
+"""Models and controllers as straight-line programs: all that they compute at a state or a sample, as operations.
 
-- `export_c`: what users call: a folder of a header, a source and a test;
-- `c_controllers`: what is printed of linear, sampled and scheduled ones; `controller_text`: their C;
-- `c_text`: numbers, names and comments in C.
+- `tracing`: the reference engine's passes, run with numbers that are not known yet, become programs;
+- `model_program`: what `Model.program` returns: the programs, and their calls at one state or many;
+- `c_text`: numbers, names and comments in C; `c_code`: programs as functions in C;
+- `c_controllers`: what is printed of linear, sampled and scheduled controllers; `controller_text`: their C;
+- `program_text`: the C of a model's programs; `export_c`: folders of C, with tests.
 """
