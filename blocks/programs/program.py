@@ -94,7 +94,7 @@ class Program:
             results[name] = np.empty((*stack, len(values)), kind)
             for place, k in enumerate(values):
                 results[name][..., place] = known[k]
-            results[name] = results[name].reshape(*stack, *shape)
+            results[name] = results[name].reshape((*stack, *shape))
         return results
 
     @functools.cached_property

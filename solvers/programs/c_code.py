@@ -23,7 +23,7 @@ _LIBRARY = {"absolute": "fabs", "power": "pow"}
 class Dialect:
     """How C is written.
 
-    - `precision`: the type of numbers; `apart` and `function`: qualifiers of chunks, which shall not become one, and of all else;
+    - `precision`: the type of numbers; `apart`: qualifiers of chunks, which shall not become one; `function`: of all else;
     - `stride`: what the index of a number in an array is multiplied by; `chunk`: operations in a chunk.
     """
 
@@ -137,7 +137,12 @@ class FunctionPrinter:
         unused = "".join(f"    (void){name};\n" for name in self._arguments)
         real, text = self._dialect.precision, "".join(each.text for each in loops.values())
         bodies = ["".join(self._lines(chunk)) for chunk in range(count)]
-        ends = "".join(f"    {target} = {self._number(k, -1)};\n" for k in self._results if k not in self._chunks for target in self._results[k])
+        ends = "".join(
+            f"    {target} = {self._number(k, -1)};\n"
+            for k in self._results
+            if k not in self._chunks
+            for target in self._results[k]
+        )
         if count > 1:
             for k, body in enumerate(bodies):
                 head = f"{self._dialect.apart} void {self._name}_{k}({declared}, {real} *w)"
@@ -170,7 +175,8 @@ class FunctionPrinter:
             truths = [self._truth(k, chunk) for k in arguments]
             return f"!({truths[0]})" if operation == "not" else f" {'&&' if operation == 'and' else '||'} ".join(truths)
         if operation == "select":
-            return f"{self._truth(arguments[0], chunk)} ? {self._number(arguments[1], chunk)} : {self._number(arguments[2], chunk)}"
+            truth, (yes, no) = self._truth(arguments[0], chunk), (self._number(k, chunk) for k in arguments[1:])
+            return f"{truth} ? {yes} : {no}"
         x = [self._number(k, chunk) for k in arguments]
         if operation in _SIGNS or operation in _COMPARISONS:
             return f"{x[0]} {(_SIGNS | _COMPARISONS)[operation]} {x[1]}"

@@ -18,7 +18,7 @@ from titop.solvers.model.mechanism import Resolved
 from titop.solvers.programs.tracing import FUNCTIONS, Recorded, traced
 
 #: The output by which programs say whether they can be trusted.
-_HEALTH = "health"
+HEALTH = "health"
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class ProgramFunction:
             raise TypeError(f"{self.name} takes {', '.join(whole.at)}, not {', '.join(unknown)}")
         given = {name: self._read(name, named.get(name)) for name in function.inputs}
         results = function.evaluate(given)
-        if (health := results.pop(_HEALTH, None)) is not None and (lost := ~(health > CANCELLED)).any():
+        if (health := results.pop(HEALTH, None)) is not None and (lost := ~(health > CANCELLED)).any():
             coordinate = whole.names["v"][int(np.argwhere(lost)[0][-1])]
             raise ModelError(massless_joint(coordinate, "no inertia at this configuration"))
         found = tuple(results.values())
@@ -135,7 +135,7 @@ def program(
         nominal["parameters"] = np.array([values[name][0] for name in parameters])
     recorded = Recorded(mechanism, nominal, parameters, places)
     programs = {name: traced(name, recorded) for name in functions}
-    healths = [found.evaluate({k: nominal[k] for k in found.inputs}).get(_HEALTH) for found in programs.values()]
+    healths = [found.evaluate({k: nominal[k] for k in found.inputs}).get(HEALTH) for found in programs.values()]
     health = min((float(found.min()) for found in healths if found is not None and found.size), default=1.0)
     return Program(programs, names, units, nominal, health)
 
