@@ -201,22 +201,22 @@ class Model(Resolved):
     def program(self, *functions: str, parameters: Sequence[str] = (), inputs: Sequence[str] = (), at: Any = None) -> Any:
         """Return functions of the model as straight-line programs: for very many states, C, FMUs and graphics processors.
 
-        The reference engine computes them once with numbers that are not known yet. What does not depend on these is computed at
-        once, and no number twice. Constants are those of this model.
+        The reference engine computes them once with numbers that are not known yet. What does not depend on these is computed
+        at once, and no number twice. Constants are those of this model.
 
         Parameters
         ----------
         functions : str
             Names of functions: ``"forward_dynamics"``, ``"inverse_dynamics"``, their ``_derivatives``, ``"mass_matrix"``,
             ``"inverse_mass_matrix"``, ``"nonlinear_effects"``, ``"gravity_effects"``, ``"passive_efforts"``, ``"energy"``
-            (kinetic, potential), ``"momentum"``, ``"center_of_mass"``, ``"configuration_rate"``.
+            (kinetic, of gravity, elastic), ``"momentum"``, ``"center_of_mass"``, ``"configuration_rate"``.
         parameters : sequence of str, optional
             Names of parameters that are arguments of the programs; others keep their values. Values are not checked.
         inputs : sequence of str, optional
             Names of inputs of actuators and blocks that are arguments, as ``u``; others are zero.
         at : array_like (nq,), optional
-            Nominal configuration: which closures' constraints and coordinates are dependent is chosen here. By default a generic
-            one, of closed loops one on the regular branch.
+            Nominal configuration: which closures' constraints and coordinates are dependent is chosen here. By default a
+            generic one, of closed loops one on the regular branch.
 
         Returns
         -------

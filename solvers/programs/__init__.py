@@ -4,5 +4,6 @@
 - `model_program`: what `Model.program` returns: the programs, and their calls at one state or many;
 - `c_text`: numbers, names and comments in C; `c_code`: programs as functions in C;
 - `c_controllers`: what is printed of linear, sampled and scheduled controllers; `controller_text`: their C;
-- `program_text`: the C of a model's programs; `export_c`: folders of C, with tests.
+- `program_text`: the C of a model's programs; `export_c`: folders of C, with tests;
+- `cuda_code`: programs as CUDA.
 """

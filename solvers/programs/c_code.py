@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from titop.blocks.programs.program import CONSTANT, INPUT, OPERATIONS, TOTAL, Loop, Program, Value
 from titop.solvers.programs.c_text import c_number, table
 
+#: Types of numbers in C, by precision.
+TYPES = {"double": "double", "single": "float"}
 #: Operations in a chunk: compilers take 0.2 s for a thousand so, and ten times as long for ten thousand in one function.
 CHUNK = 500
 _SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}

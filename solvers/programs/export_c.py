@@ -9,15 +9,13 @@ from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.local_files import new_folder
-from titop.solvers.programs.c_code import Dialect
+from titop.solvers.programs.c_code import TYPES, Dialect
 from titop.solvers.programs.c_controllers import read_controller
 from titop.solvers.programs.c_text import c_names, comment
 from titop.solvers.programs.controller_text import ControllerText
 from titop.solvers.programs.model_program import Program
 from titop.solvers.programs.program_text import ProgramText
 
-#: Types of numbers in C, by precision.
-_TYPES = {"double": "double", "single": "float"}
 _OPEN = '#ifdef __cplusplus\nextern "C" {\n#endif\n'
 _APART = """\
 /* compilers that can shall not make one large function of small ones */
@@ -79,10 +77,10 @@ def export_c(
     ...     sorted(path.name for path in Path(folder, "lag").iterdir()), names["hinge_q"]
     (['lag.c', 'lag.h', 'test_lag.c'], 'LAG_IN_HINGE_Q')
     """
-    if precision not in _TYPES:
+    if precision not in TYPES:
         expected = "'double' or 'single'"
-        raise ModelError(Finding("bad-precision", "precision", precision, expected, did_you_mean(precision, _TYPES)))
-    kind = _TYPES[precision]
+        raise ModelError(Finding("bad-precision", "precision", precision, expected, did_you_mean(precision, TYPES)))
+    kind = TYPES[precision]
     text: ControllerText | ProgramText
     if isinstance(what, Program):
         if sample_time is not None:

@@ -11,14 +11,17 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED
+from titop.blocks.basics.user_input import is_finite
 from titop.blocks.contract.own_coordinates import acceleration_unit, effort_unit, rate_unit
 from titop.blocks.programs.program import Program as FunctionProgram
 from titop.graph.checking.tree import massless_joint
 from titop.solvers.model.mechanism import Resolved
+from titop.solvers.native import calling
+from titop.solvers.native.programs import SystemCode
 from titop.solvers.programs.tracing import FUNCTIONS, Recorded, traced
 
 #: The output by which programs say whether they can be trusted.
-HEALTH = "health"
+_HEALTH = "health"
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,8 @@ class Program:
         The nominal inputs. In systems with closures, the branch at ``at["q"]`` is the one on which the program holds.
     health : float
         The least of all coordinates' pivots at ``at``, each over the coordinate's inertia there: where it comes near zero,
-        accelerations lose digits. The same ratio elsewhere is the output ``health`` of the programs that solve for accelerations;
-        calls refuse states at which it is lost.
+        accelerations lose digits. The same ratio elsewhere is the output ``health`` of the programs that solve for
+        accelerations; calls refuse states at which it is lost.
     """
 
     functions: Mapping[str, FunctionProgram]
@@ -55,39 +58,67 @@ class Program:
         return sum(program.operations for program in self.functions.values())
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return a function of a name, from the first time on as an attribute."""
         if name.startswith("_") or name not in self.functions:
             raise AttributeError(f"the program has no function {name!r}; it has {', '.join(self.functions)}")
-        return ProgramFunction(self, name)
+        self.__dict__[name] = function = ProgramFunction(self, name)
+        return function
 
     def __repr__(self) -> str:
         return f"Program({', '.join(self.functions)}; {self.operations} operations)"
 
 
-@dataclass(frozen=True)
 class ProgramFunction:
-    """One function of a `Program`."""
+    """One function of a `Program`, as machine code: compiled when it is first called, and kept in the cache."""
 
-    program: Program
-    name: str
+    def __init__(self, program: Program, name: str) -> None:
+        self.program, self.name, self.function = program, name, program.functions[name]
+        self._code = SystemCode(self.function)
+        self._shapes = [output.shape for output in self.function.outputs.values()]
+        self._sizes = [len(output.values) for output in self.function.outputs.values()]
+        self._health = list(self.function.outputs).index(_HEALTH) if _HEALTH in self.function.outputs else None
 
     def __call__(self, *state: Any, **others: Any) -> Any:
         """Return the function at one state or at stacked ones; a tuple of arrays if there are several.
 
         Raises `ModelError` for arguments of wrong lengths or that are not finite, and for states without health.
         """
-        whole, function = self.program, self.program.functions[self.name]
-        named = dict(zip(FUNCTIONS[self.name].arguments, state, strict=False)) | others
-        if unknown := [name for name in named if name not in whole.at]:
-            raise TypeError(f"{self.name} takes {', '.join(whole.at)}, not {', '.join(unknown)}")
-        given = {name: self._read(name, named.get(name)) for name in function.inputs}
-        results = function.evaluate(given)
-        if (health := results.pop(HEALTH, None)) is not None and (lost := ~(health > CANCELLED)).any():
-            coordinate = whole.names["v"][int(np.argwhere(lost)[0][-1])]
-            raise ModelError(massless_joint(coordinate, "no inertia at this configuration"))
-        found = tuple(results.values())
-        return found[0] if len(found) == 1 else found
+        known, named = self.program.at, dict(zip(FUNCTIONS[self.name].arguments, state, strict=False)) | others
+        if unknown := [name for name in named if name not in known] or state[len(FUNCTIONS[self.name].arguments) :]:
+            raise TypeError(f"{self.name} takes {', '.join(known)}, not {', '.join(map(str, unknown))}")
+        given = [self._read(name, named.get(name)) for name in self.function.inputs]
+        counts = {len(array) for array in given if array.ndim == 2}
+        if len(counts) > 1:
+            got, advice = f"stacks of {', '.join(map(str, sorted(counts)))} states", "give one row for each state"
+            raise ModelError(Finding("wrong-shape", self.name, got, "stacks of one length", advice))
+        rows = counts.pop() if counts else None
+        results = self._computed(given, rows)
+        if self._health is not None:
+            health = results.pop(self._health)
+            if not health.min() > CANCELLED:
+                lost = int(np.argwhere(~(health > CANCELLED))[0][-1])
+                raise ModelError(massless_joint(self.program.names["v"][lost], "no inertia at this configuration"))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _computed(self, given: list[Array], rows: int | None) -> list[Array]:
+        """Return all outputs, of one state or of so many rows."""
+        if calling.obstacle() is not None:
+            found = self.function.evaluate(dict(zip(self.function.inputs, given, strict=True)))
+            return list(found.values())
+        first: tuple[int, ...] = ()
+        code = self._code
+        if rows is not None:
+            given = [array if array.ndim == 2 else np.tile(array, (rows, 1)) for array in given]
+            first, code = (rows,), self._code.in_lanes
+        results = [np.empty((*first, size)) for size in self._sizes]
+        try:
+            code.compiled(*given, *results)
+        except TypeError:  # arrays that may not be written to
+            code.compiled(*map(np.array, given), *results)
+        return [result.reshape((*first, *shape)) for result, shape in zip(results, self._shapes, strict=True)]
 
     def _read(self, name: str, value: Any) -> Array:
+        """Return an argument as a vector, or rows of them."""
         if value is None:
             return self.program.at[name] if name == "parameters" else np.zeros(len(self.program.at[name]))
         names = self.program.names[name]
@@ -97,10 +128,10 @@ class ProgramFunction:
                 if key not in changed:
                     raise ModelError(Finding("unknown-name", name, key, f"one of {name}", did_you_mean(key, names)))
             value = list((changed | dict(value)).values())
-        array = np.asarray(value, dtype=float)
-        if array.shape[-1:] != (len(names),) or not np.isfinite(array).all():
-            got, expected = f"shape {array.shape}", f"{len(names)} finite numbers, or a row of them for each state"
-            raise ModelError(Finding("wrong-shape", name, got, expected, "check the argument"))
+        array = np.ascontiguousarray(value, float)
+        if array.ndim not in (1, 2) or array.shape[-1] != len(names) or not is_finite(array):
+            got, expected = f"an array of shape {array.shape}", f"{len(names)} finite numbers, or rows of them"
+            raise ModelError(Finding("wrong-shape", name, got, expected, "give one row for each state"))
         return array
 
 
@@ -135,7 +166,7 @@ def program(
         nominal["parameters"] = np.array([values[name][0] for name in parameters])
     recorded = Recorded(mechanism, nominal, parameters, places)
     programs = {name: traced(name, recorded) for name in functions}
-    healths = [found.evaluate({k: nominal[k] for k in found.inputs}).get(HEALTH) for found in programs.values()]
+    healths = [found.evaluate({k: nominal[k] for k in found.inputs}).get(_HEALTH) for found in programs.values()]
     health = min((float(found.min()) for found in healths if found is not None and found.size), default=1.0)
     return Program(programs, names, units, nominal, health)
 

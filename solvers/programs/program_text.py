@@ -10,10 +10,12 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED, EPS
 from titop.solvers.programs.c_code import CFunction, Dialect, FunctionPrinter
 from titop.solvers.programs.c_text import allowed_error, c_names, c_number, comment, enumeration, fill, stack_bytes, table
-from titop.solvers.programs.model_program import HEALTH, Program
+from titop.solvers.programs.model_program import Program
 
 #: Samples of each function in the test, the seed of their states, and how far these are from the nominal one.
 _SAMPLES, _SEED, _SPREAD = 8, 1, 0.3
+#: The output by which programs say whether they can be trusted, as `Recorded` names it.
+HEALTH = "health"
 #: Inputs whose places are named, and those that share the names of others.
 _NAMED, _PARAMETERS = ("q", "v", "u", "x"), "parameters"
 

@@ -1,8 +1,8 @@
 """A model's functions as programs: the reference engine's passes, run with numbers that are not known yet.
 
 What depends on the state is recorded; what does not, is computed. Branches of titop's blocks are choices (`select`). Which
-constraints and coordinates closures make dependent is chosen at a nominal configuration, and kept. Derivatives are those of what
-was recorded: of inverse dynamics in reverse, then by one solution with the mass matrix.
+constraints and coordinates closures make dependent is chosen at a nominal configuration, and kept. Derivatives are those of
+what was recorded: of inverse dynamics in reverse, then by one solution with the mass matrix.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from titop.blocks.basics.tolerances import EPS
 from titop.blocks.contract.block import Block
 from titop.blocks.programs.differentiation import jacobian, replaced, slopes
 from titop.blocks.programs.graph import Graph
-from titop.blocks.programs.program import Program
+from titop.blocks.programs.program import INPUT, Program
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.engines.reference.reference_engine import ReferenceEngine
 from titop.solvers.mechanism.inputs import ActingPush, OwnPush, PortPush, Push
@@ -78,8 +78,8 @@ class Recorded:
     def program(self, **outputs: Any) -> Program:
         """Return the program of arrays of recorded numbers; of the inputs those that they depend on, and the parameters."""
         whole = self.graph.program(self.sizes, outputs)
-        used = {value.arguments[0] for value in whole.values if value.operation == "input"}
-        sizes = {name: size for name, size in self.sizes.items() if name in (*used, "parameters")}
+        used = {"q", "parameters", *(value.arguments[0] for value in whole.values if value.operation == INPUT)}
+        sizes = {name: size for name, size in self.sizes.items() if name in used}
         return dataclasses.replace(whole, inputs=sizes)
 
     @cached_property
@@ -167,7 +167,7 @@ class Recorded:
 
     def energy(self) -> dict[str, Array]:
         kinetic, gravity, elastic = self.engine.observations.energy(self.q, self.v)
-        return {"kinetic": kinetic, "potential": gravity + elastic}
+        return {"kinetic": kinetic, "gravity": gravity, "elastic": elastic}
 
     def momentum(self) -> dict[str, Array]:
         return {"momentum": self.engine.observations.momentum(self.q, self.v)}
