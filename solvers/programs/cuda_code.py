@@ -74,7 +74,9 @@ def export_cuda(program: Program, path: str | Path, precision: str = "double") -
         advice = 'make one: m.program("forward_dynamics")'
         raise ModelError(Finding("wrong-type", "program", type(program).__name__, "a tt.Program", advice))
     if precision not in TYPES:
-        raise ModelError(Finding("bad-precision", "precision", precision, "'double' or 'single'", did_you_mean(precision, TYPES)))
+        raise ModelError(
+            Finding("bad-precision", "precision", precision, "'double' or 'single'", did_you_mean(precision, TYPES))
+        )
     about = comment("Functions of a model by titop, one thread a state; entry k of state i is array[k * n + i].")
     with replaced_file(path) as file:
         file.write(f"{about}\n#include <math.h>\n#include <stddef.h>\n\n{cuda_text(program, precision)}".encode("ascii"))

@@ -14,7 +14,7 @@ from tests.c_programs import CompiledC, compile_c, needs_compiler, run_test
 from tests.closed_systems import four_bar
 from titop.blocks.basics.spatial import Array
 from titop.blocks.programs.graph import Graph, chosen_of
-from titop.blocks.programs.program import TOTAL, Loop, Output, Program, Value
+from titop.blocks.programs.program import LOADS, ONCE, OWN, SHARED, TOTAL, TOTALS, Output, PointLoop, Program, Value
 from titop.solvers.programs.c_code import Dialect, FunctionPrinter
 
 #: Functions of a state, by what they take.
@@ -154,10 +154,11 @@ def test_all_operations_in_chunks(chunk: int, precision: str, tmp_path: Path) ->
 @needs_compiler
 def test_loops_over_points(tmp_path: Path) -> None:
     """Sums over points stay loops in C: what each point adds, and what is added once."""
-    inner = Graph({"shared": np.zeros(2), "own": np.zeros(3)})
-    s, p = inner.input("shared", 2), inner.input("own", 3)
-    totals, once = [p[0] * (s[0] * p[1]).sin(), p[2] * s[1] + p[1]], [s[0] * s[1], 0.0]
-    point = inner.program({"shared": 2, "own": 3}, {"totals": totals, "once": once})
+    sizes = {SHARED: 2, OWN: 3, LOADS: 1}
+    inner = Graph({name: np.zeros(size) for name, size in sizes.items()})
+    s, p, f = (inner.input(name, size) for name, size in sizes.items())
+    totals, once = [p[0] * (s[0] * p[1]).sin(), p[2] * s[1] + p[1] + f[0]], [s[0] * s[1], 0.0]
+    point = inner.program(sizes, {TOTALS: totals, ONCE: once, "each": []})
     outer = Graph({"q": np.zeros(2)})
     q = outer.input("q", 2)
     before = [q[0].cos(), q[0] * q[1]]
@@ -166,7 +167,7 @@ def test_loops_over_points(tmp_path: Path) -> None:
     n = len(outer.values)
     values = (*values, Value("multiply", (n, n + 1)))
     points = np.random.default_rng(2).standard_normal((40, 3))
-    program = Program({"q": 2}, values, {"y": Output((n, n + 1, n + 2), (3,))}, (Loop(point, shared, points),))
+    program = Program({"q": 2}, values, {"y": Output((n, n + 1, n + 2), (3,))}, (PointLoop(point, shared, points),))
     for chunk in (1, 500):
         arguments = {"q": "const double *q", "y": "double *y"}
         printed = FunctionPrinter(program, "f", ["y"], arguments, Dialect("double", function="extern", chunk=chunk)).printed()
