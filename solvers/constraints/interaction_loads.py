@@ -71,7 +71,7 @@ def read_rates(interaction: Interaction, motion: TargetMotion) -> Array:
 
     Raises `ModelError` if they are not one number for each state, or not finite.
     """
-    rates, count = np.asarray(interaction.state_rates(motion)), len(interaction.state_names)
+    rates, count = np.asarray(explored(interaction.state_rates, motion)), len(interaction.state_names)
     if rates.shape != (count,):
         where, advice = f"{interaction.name}.state_rates", "return an array, of a number for each name in state_names"
         raise ModelError(Finding("wrong-shape", where, f"shape {rates.shape}", f"shape ({count},)", advice))

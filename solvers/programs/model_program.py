@@ -19,6 +19,8 @@ from titop.solvers.model.mechanism import Resolved
 from titop.solvers.native import calling
 from titop.solvers.native.programs import SystemCode
 from titop.solvers.programs.tracing import FUNCTIONS, Recorded, traced
+from titop.solvers.signals.grammar import INPUT, OUTPUT, read_name, read_names
+from titop.solvers.signals.quantities import Kind, units_of
 
 #: The output by which programs say whether they can be trusted.
 _HEALTH = "health"
@@ -37,7 +39,7 @@ class Program:
     functions : mapping of str to program
         The programs by the functions' names; `titop.blocks.programs.program` says what they are.
     names, units : mapping of str to tuple of str
-        Of the numbers of each input.
+        Of the numbers of each input, and of the outputs ``y``.
     at : mapping of str to array
         The nominal inputs. In systems with closures, the branch at ``at["q"]`` is the one on which the program holds.
     health : float
@@ -136,12 +138,17 @@ class ProgramFunction:
 
 
 def program(
-    model: Resolved, *functions: str, parameters: Sequence[str] = (), inputs: Sequence[str] = (), at: Any = None
+    model: Resolved,
+    *functions: str,
+    parameters: Sequence[str] = (),
+    inputs: Sequence[str] = (),
+    outputs: Sequence[str] | None = None,
+    at: Any = None,
 ) -> Program:
     """Return the program of functions of a model: `Model.program`."""
     mechanism = model.mechanism
-    known = {"function": FUNCTIONS, "parameter": mechanism.parameters(), "input": mechanism.input_names}
-    for what, names in {"function": functions, "parameter": parameters, "input": inputs}.items():
+    known = {"function": FUNCTIONS, "parameter": mechanism.parameters()}
+    for what, names in {"function": functions, "parameter": parameters}.items():
         for name in names:
             if name not in known[what]:
                 advice = did_you_mean(name, known[what])
@@ -154,9 +161,15 @@ def program(
     values = mechanism.parameters()
     names = {"q": mechanism.configuration_names, **dict.fromkeys(("v", "tau", "a"), mechanism.coordinate_names)}
     units = {"q": mechanism.assembly.configuration_units, **_coordinate_units(mechanism.assembly.coordinate_units)}
-    places = [mechanism.input_names.index(name) for name in inputs]
+    ends = [read_name(model, INPUT, name) for name in read_names("inputs", inputs)]
+    places, efforts = ([k for of in ends if of.kind == kind for k in of.entries] for kind in (Kind.INPUT, Kind.EFFORT))
+    if strange := [of.paths[0] for of in ends if of.kind not in (Kind.INPUT, Kind.EFFORT)]:
+        advice = "give efforts of joints, and inputs of actuators and blocks"
+        raise ModelError(Finding("no-program", "inputs", strange[0], "an effort or an actuator's input", advice))
+    named = None if outputs is None else [read_name(model, OUTPUT, name) for name in read_names("outputs", outputs)]
+    read = mechanism.sensor_signals if named is None else named
     for name, of, unit in (
-        ("u", tuple(inputs), [mechanism.inputs.units[k] for k in places]),
+        ("u", tuple(mechanism.input_names[k] for k in places), [mechanism.inputs.units[k] for k in places]),
         ("x", mechanism.inputs.state_names, mechanism.inputs.state_units),
         ("parameters", tuple(parameters), [values[name][1] for name in parameters]),
     ):
@@ -164,10 +177,11 @@ def program(
             names[name], units[name], nominal[name] = of, tuple(unit), np.zeros(len(of))
     if parameters:
         nominal["parameters"] = np.array([values[name][0] for name in parameters])
-    recorded = Recorded(mechanism, nominal, parameters, places)
+    recorded = Recorded(mechanism, nominal, parameters, places, efforts, read)
     programs = {name: traced(name, recorded) for name in functions}
     healths = [found.evaluate({k: nominal[k] for k in found.inputs}).get(_HEALTH) for found in programs.values()]
     health = min((float(found.min()) for found in healths if found is not None and found.size), default=1.0)
+    names["y"], units["y"] = tuple(x for of in read for x in of.paths), tuple(x for of in read for x in units_of(model, of))
     return Program(programs, names, units, nominal, health)
 
 

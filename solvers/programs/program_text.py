@@ -16,8 +16,8 @@ from titop.solvers.programs.model_program import Program
 _SAMPLES, _SEED, _SPREAD = 8, 1, 0.3
 #: The output by which programs say whether they can be trusted, as `Recorded` names it.
 HEALTH = "health"
-#: Inputs whose places are named, and those that share the names of others.
-_NAMED, _PARAMETERS = ("q", "v", "u", "x"), "parameters"
+#: Arrays whose places are named, and the input that is a structure.
+_NAMED, _PARAMETERS = ("q", "v", "u", "x", "y"), "parameters"
 
 _CHECK = """\
 static int check_<name>(void)
@@ -79,10 +79,12 @@ class ProgramText:
             for of, size in inputs.items()
         }
 
+    def _outputs(self, name: str) -> dict[str, int]:
+        """Return the sizes of a function's outputs, of those that are not empty."""
+        return {of: len(output.values) for of, output in self._program.functions[name].outputs.items() if output.values}
+
     def _results(self, name: str) -> dict[str, int]:
-        """Return the sizes of a function's outputs but its health."""
-        outputs = self._program.functions[name].outputs
-        return {of: len(output.values) for of, output in outputs.items() if of != HEALTH}
+        return {of: size for of, size in self._outputs(name).items() if of != HEALTH}
 
     def _head(self, name: str) -> str:
         arguments = [*self._arguments(name).values(), *(f"{self._real} {of}[{n}]" for of, n in self._results(name).items())]
@@ -90,7 +92,7 @@ class ProgramText:
 
     def _note(self, name: str) -> str:
         outputs = self._program.functions[name].outputs
-        shapes = ", ".join(f"{of} {list(output.shape)}" for of, output in outputs.items() if of != HEALTH)
+        shapes = ", ".join(f"{of} {list(outputs[of].shape)}" for of in self._results(name))
         status = "the place, from 1, of a coordinate without inertia, else 0" if HEALTH in outputs else "0"
         return f"Gives {shapes}. Returns {status}."
 
@@ -102,8 +104,8 @@ class ProgramText:
     def _printed(self, name: str) -> CFunction:
         """Return a public function, and the static ones that it calls."""
         function, inner = self._program.functions[name], f"{self._prefix}_{name}_values"
-        arguments = self._arguments(name) | {of: f"{self._real} *{of}" for of in function.outputs}
-        found = FunctionPrinter(function, inner, list(function.outputs), arguments, self._dialect, self._place).printed()
+        arguments = self._arguments(name) | {of: f"{self._real} *{of}" for of in self._outputs(name)}
+        found = FunctionPrinter(function, inner, list(self._outputs(name)), arguments, self._dialect, self._place).printed()
         call = f"{inner}({', '.join(arguments)});\n"
         if HEALTH in function.outputs:
             count = len(function.outputs[HEALTH].values)
@@ -144,10 +146,10 @@ class ProgramText:
         }
         found = function.evaluate(given)
         usable = np.ones(_SAMPLES, dtype=bool)
-        for of, output in function.outputs.items():
-            found[of] = np.broadcast_to(found[of], (_SAMPLES, *output.shape)).reshape(_SAMPLES, -1)
+        for of in self._outputs(name):
+            found[of] = np.broadcast_to(found[of], (_SAMPLES, *function.outputs[of].shape)).reshape(_SAMPLES, -1)
             usable &= (np.isfinite(found[of]) if of != HEALTH else found[of] > math.sqrt(CANCELLED)).all(axis=-1)
-        answers = {of: rows[usable] for of, rows in found.items() if of != HEALTH}
+        answers = {of: found[of][usable] for of in self._results(name)}
         given = {of: rows if of == _PARAMETERS else rows[usable] for of, rows in given.items()}
         rounded = function.evaluate({of: rows.astype(np.float32).astype(float) for of, rows in given.items()})
         errors = [np.abs(rounded[of].reshape(-1, rows.shape[1]) - rows).max() / _size(rows) for of, rows in answers.items()]
