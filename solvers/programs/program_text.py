@@ -48,11 +48,13 @@ class ProgramText:
         self._fields = c_names(program.names.get(_PARAMETERS, ()))
         self.names: dict[str, str] = dict(self._fields)
         places = ""
-        for kind in (kind for kind in _NAMED if program.names.get(kind)):
+        used = {of for function in program.functions.values() for of in (*function.inputs, *function.outputs)}
+        for kind in (kind for kind in _NAMED if kind in used and program.names[kind]):
             own, arrays = c_names(program.names[kind]), ("v", "a", "tau") if kind == "v" else (kind,)
             units = zip(*(program.units[array] for array in arrays), strict=True)
             notes = [f"{path} ({', '.join(unit)})" for path, unit in zip(own, units, strict=True)]
             title = f"places in {', '.join(f'{array}[]' for array in arrays)}"
+            places += f"#define {prefix.upper()}_N{kind.upper()} {len(own)}\n\n"
             places += enumeration(title, f"{prefix}_{kind}", dict(zip(own.values(), notes, strict=True)))
             self.names |= {f"{kind}:{path}": f"{prefix}_{kind}_{name}".upper() for path, name in own.items()}
         printed = {name: self._printed(name) for name in program.functions}
