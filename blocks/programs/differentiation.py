@@ -73,7 +73,7 @@ class _Slopes:
             (operation, entries), arguments = self.graph.values[place], self.graph.sources(place)
             known = [self.graph.known(k) for k in arguments]
             if operation == TOTAL:
-                slopes: Sequence[Any] = _slopes_of_loop(self.graph, *entries)
+                slopes: Sequence[Any] = list(_slopes_of_loop(self.graph, *entries))
             elif (choice := _CHOICES.get(operation)) is not None:
                 chosen, first = choice(*known)
                 slopes = [*[0.0] * first, lambda x: chosen_of(chosen, x, 0.0), lambda x: chosen_of(chosen, 0.0, x)]

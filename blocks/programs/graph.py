@@ -24,6 +24,8 @@ ANSWER: ContextVar[Callable[[Unknown], bool] | None] = ContextVar("answer", defa
 
 #: Operations whose arguments may be exchanged.
 _SYMMETRIC = {"add", "multiply", "equal", "not_equal", "and", "or"}
+#: Operations that are 1 or 0.
+_TRUTHS = {"less", "less_equal", "equal", "not_equal", "and", "or", "not"}
 #: Larger whole exponents become powers, smaller ones products.
 _LARGEST_EXPONENT = 16
 
@@ -229,7 +231,7 @@ class Unknown(Undecided):
         operation, arguments = self.value
         if operation == "not":
             return chosen_of(self.graph.known(arguments[0]), y, x)
-        if not isinstance(x, Unknown) and not isinstance(y, Unknown) and (x, y) == (1.0, 0.0):
+        if operation in _TRUTHS and _is(x, 1.0) and _is(y, 0.0):
             return self
         at = self.graph.place(x), self.graph.place(y)
         return x if at[0] == at[1] else self.graph.put("select", self.place, *at)

@@ -152,7 +152,7 @@ def _truth(tell: Callable[..., Any]) -> Callable[..., Any]:
     """Return whether something holds of real parts, as 1 or 0: also of number objects, in arrays with others."""
 
     def told(*given: Any) -> Any:
-        if object in (np.asarray(x).dtype for x in given):
+        if any(np.asarray(x).dtype == object for x in given):
             return np.frompyfunc(lambda *x: select(tell(*(each.real for each in x)), 1.0, 0.0), len(given), 1)(*given)
         return np.where(tell(*map(np.real, given)), 1.0, 0.0)
 
@@ -160,7 +160,7 @@ def _truth(tell: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _choice(chosen: Any, x: Any, y: Any) -> Any:
-    if object in (np.asarray(each).dtype for each in (chosen, x, y)):
+    if any(np.asarray(each).dtype == object for each in (chosen, x, y)):
         return np.frompyfunc(lambda c, a, b: select(c.real != 0, a, b), 3, 1)(chosen, x, y)
     return np.where(np.real(chosen) != 0, x, y)
 
