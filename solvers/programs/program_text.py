@@ -142,10 +142,10 @@ class ProgramText:
     def _cases(self, name: str) -> tuple[dict[str, Array], dict[str, Array], float]:
         """Return inputs of a function, its outputs (samples, size), and what single precision costs."""
         rng, function, at = np.random.default_rng(_SEED), self._program.functions[name], self._program.at
-        given = {
-            of: at[of] + (0.0 if of == _PARAMETERS else _SPREAD * rng.standard_normal((_SAMPLES, size)))
-            for of, size in function.inputs.items()
-        }
+        given = {of: at[of] for of in function.inputs}
+        for of, size in function.inputs.items():
+            if of != _PARAMETERS:
+                given[of] = at[of] + _SPREAD * rng.standard_normal((_SAMPLES, size)) * (np.arange(_SAMPLES) > 0)[:, None]
         found = function.evaluate(given)
         usable = np.ones(_SAMPLES, dtype=bool)
         for of in self._outputs(name):

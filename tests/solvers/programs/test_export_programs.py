@@ -92,6 +92,9 @@ def test_parameters_stay_tunable(tmp_path: Path) -> None:
     other = m.with_parameters(changed)
     assert compared(compiled, other, "forward_dynamics", (u, values), u=u) <= 1e-13
     assert compared(compiled, other, "forward_dynamics", (u, compiled.defaults), u=u) > 1e-3
+    source = tmp_path / "c" / "lander.c"
+    source.write_text(source.read_text().replace("LANDER_DEFAULTS = {1.0,", "LANDER_DEFAULTS = {1.0000001,"))
+    assert run_test(tmp_path / "c", "lander")[0] == 1
     values[0] = -np.inf
     state = [rows[0] for rows in free_states(m).values()][:3]
     assert compiled.call("forward_dynamics", *state, u, values, np.zeros(m.nv)) > 0
