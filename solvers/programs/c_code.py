@@ -61,6 +61,12 @@ def _not_finite(value: float) -> str:
     return "NAN" if value != value else "INFINITY" if value > 0 else "(-INFINITY)"
 
 
+def distinct(program: Program) -> Program:
+    """Return a program whose outputs have other names than its inputs, and are not empty."""
+    kept = {of: output for of, output in program.outputs.items() if output.values}
+    return replace(program, outputs={f"{of}_result" if of in program.inputs else of: output for of, output in kept.items()})
+
+
 @dataclass(frozen=True)
 class CFunction:
     """A function in C: its text with all that it calls, how many numbers it keeps, and how many operations it takes."""

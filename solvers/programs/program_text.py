@@ -8,7 +8,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED, EPS
-from titop.solvers.programs.c_code import CFunction, Dialect, FunctionPrinter
+from titop.solvers.programs.c_code import CFunction, Dialect, FunctionPrinter, distinct
 from titop.solvers.programs.c_text import allowed_error, c_names, c_number, comment, enumeration, fill, stack_bytes, table
 from titop.solvers.programs.model_program import Program
 
@@ -45,10 +45,11 @@ class ProgramText:
 
     def __init__(self, program: Program, prefix: str, dialect: Dialect) -> None:
         self._program, self._prefix, self._dialect, self._real = program, prefix, dialect, dialect.precision
+        self._functions = {name: distinct(function) for name, function in program.functions.items()}
         self._fields = c_names(program.names.get(_PARAMETERS, ()))
         self.names: dict[str, str] = dict(self._fields)
         places = ""
-        used = {of for function in program.functions.values() for of in (*function.inputs, *function.outputs)}
+        used = {of for function in self._functions.values() for of in (*function.inputs, *function.outputs)}
         for kind in (kind for kind in _NAMED if kind in used and program.names[kind]):
             own, arrays = c_names(program.names[kind]), ("v", "a", "tau") if kind == "v" else (kind,)
             units = zip(*(program.units[array] for array in arrays), strict=True)
@@ -57,17 +58,17 @@ class ProgramText:
             places += f"#define {prefix.upper()}_N{kind.upper()} {len(own)}\n\n"
             places += enumeration(title, f"{prefix}_{kind}", dict(zip(own.values(), notes, strict=True)))
             self.names |= {f"{kind}:{path}": f"{prefix}_{kind}_{name}".upper() for path, name in own.items()}
-        printed = {name: self._printed(name) for name in program.functions}
+        printed = {name: self._printed(name) for name in self._functions}
         self.about = [
             f"{prefix}: functions of a model. Arrays may not overlap; matrices are row by row. No heap, no recursion."
         ]
         for name, function in printed.items():
             stack = stack_bytes(function.numbers + self._nv, self._real, 4)
             self.about.append(f"{prefix}_{name}: {function.operations} operations, at most {stack} bytes of stack.")
-        heads = "".join(f"\n{comment(self._note(name))}\n{self._head(name)};\n" for name in program.functions)
+        heads = "".join(f"\n{comment(self._note(name))}\n{self._head(name)};\n" for name in self._functions)
         self.header = places + self._structure() + heads.lstrip("\n")
         self.source = self._defaults() + "".join(function.text for function in printed.values())
-        self.test = "".join(map(self._check, program.functions)) + self._main()
+        self.test = "".join(map(self._check, self._functions)) + self._main()
 
     @property
     def _nv(self) -> int:
@@ -75,15 +76,15 @@ class ProgramText:
 
     def _arguments(self, name: str) -> dict[str, str]:
         """Return the declarations of a function's inputs, by name."""
-        inputs, real = self._program.functions[name].inputs, self._real
+        inputs, real = self._functions[name].inputs, self._real
         return {
             of: f"const {self._prefix}_{_PARAMETERS} *{_PARAMETERS}" if of == _PARAMETERS else f"const {real} {of}[{size}]"
             for of, size in inputs.items()
         }
 
     def _outputs(self, name: str) -> dict[str, int]:
-        """Return the sizes of a function's outputs, of those that are not empty."""
-        return {of: len(output.values) for of, output in self._program.functions[name].outputs.items() if output.values}
+        """Return the sizes of a function's outputs."""
+        return {of: len(output.values) for of, output in self._functions[name].outputs.items()}
 
     def _results(self, name: str) -> dict[str, int]:
         return {of: size for of, size in self._outputs(name).items() if of != HEALTH}
@@ -93,7 +94,7 @@ class ProgramText:
         return f"int {self._prefix}_{name}({', '.join(arguments)})"
 
     def _note(self, name: str) -> str:
-        outputs = self._program.functions[name].outputs
+        outputs = self._functions[name].outputs
         shapes = ", ".join(f"{of} {list(outputs[of].shape)}" for of in self._results(name))
         status = "the place, from 1, of a coordinate without inertia, else 0" if HEALTH in outputs else "0"
         return f"Gives {shapes}. Returns {status}."
@@ -105,7 +106,7 @@ class ProgramText:
 
     def _printed(self, name: str) -> CFunction:
         """Return a public function, and the static ones that it calls."""
-        function, inner = self._program.functions[name], f"{self._prefix}_{name}_values"
+        function, inner = self._functions[name], f"{self._prefix}_{name}_values"
         arguments = self._arguments(name) | {of: f"{self._real} *{of}" for of in self._outputs(name)}
         found = FunctionPrinter(function, inner, list(self._outputs(name)), arguments, self._dialect, self._place).printed()
         call = f"{inner}({', '.join(arguments)});\n"
@@ -141,7 +142,7 @@ class ProgramText:
 
     def _cases(self, name: str) -> tuple[dict[str, Array], dict[str, Array], float]:
         """Return inputs of a function, its outputs (samples, size), and what single precision costs."""
-        rng, function, at = np.random.default_rng(_SEED), self._program.functions[name], self._program.at
+        rng, function, at = np.random.default_rng(_SEED), self._functions[name], self._program.at
         given = {of: at[of] for of in function.inputs}
         for of, size in function.inputs.items():
             if of != _PARAMETERS:
@@ -189,7 +190,7 @@ class ProgramText:
         return fill(_CHECK, self._prefix, real, values)
 
     def _main(self) -> str:
-        calls = "".join(f"    failed += check_{name}();\n" for name in self._program.functions)
+        calls = "".join(f"    failed += check_{name}();\n" for name in self._functions)
         return f"int main(void)\n{{\n    int failed = 0;\n{calls}    return failed == 0 ? 0 : 1;\n}}\n"
 
 

@@ -202,7 +202,7 @@ def test_every_kind_of_system(name: str, tmp_path: Path) -> None:
     """The test that is written compares with the program in NumPy, which is compared with the engines elsewhere."""
     m = SYSTEMS[name]().resolve(engine="reference")
     at = states(m, 1)["q"][0]
-    tt.export_c(m.program("rates", "inverse_dynamics", inputs=m.input_names, at=at), tmp_path / "c", "system")
+    tt.export_c(m.program("rates", "inverse_dynamics", inputs=m.input_names, outputs=[], at=at), tmp_path / "c", "system")
     status, said = run_test(tmp_path / "c", "system")
     assert status == 0, said
 
