@@ -22,9 +22,9 @@ _NAMED, _PARAMETERS = ("q", "v", "u", "x", "y"), "parameters"
 _CHECK = """\
 static int check_<name>(void)
 {
-<tables>    static const @real sizes[] = <sizes>;
-    @real <declared>, error, largest = <zero>;
-    int i, k, status = 0;
+<tables>    @real <declared>;
+    int k, status = 0;
+    largest = <zero>;
     for (k = 0; k < <samples> && status == 0; k++) {
         status = @p_<name>(<arguments>);
 <compare>    }
@@ -63,16 +63,12 @@ class ProgramText:
             f"{prefix}: functions of a model. Arrays may not overlap; matrices are row by row. No heap, no recursion."
         ]
         for name, function in printed.items():
-            stack = stack_bytes(function.numbers + self._nv, self._real, 4)
+            stack = stack_bytes(function.numbers + len(program.names["v"]), self._real, 4)
             self.about.append(f"{prefix}_{name}: {function.operations} operations, at most {stack} bytes of stack.")
         heads = "".join(f"\n{comment(self._note(name))}\n{self._head(name)};\n" for name in self._functions)
         self.header = places + self._structure() + heads.lstrip("\n")
         self.source = self._defaults() + "".join(function.text for function in printed.values())
         self.test = "".join(map(self._check, self._functions)) + self._main()
-
-    @property
-    def _nv(self) -> int:
-        return len(self._program.names["v"])
 
     def _arguments(self, name: str) -> dict[str, str]:
         """Return the declarations of a function's inputs, by name."""
@@ -82,12 +78,9 @@ class ProgramText:
             for of, size in inputs.items()
         }
 
-    def _outputs(self, name: str) -> dict[str, int]:
-        """Return the sizes of a function's outputs."""
-        return {of: len(output.values) for of, output in self._functions[name].outputs.items()}
-
     def _results(self, name: str) -> dict[str, int]:
-        return {of: size for of, size in self._outputs(name).items() if of != HEALTH}
+        """Return the sizes of a function's outputs but its health."""
+        return {of: len(output.values) for of, output in self._functions[name].outputs.items() if of != HEALTH}
 
     def _head(self, name: str) -> str:
         arguments = [*self._arguments(name).values(), *(f"{self._real} {of}[{n}]" for of, n in self._results(name).items())]
@@ -107,8 +100,8 @@ class ProgramText:
     def _printed(self, name: str) -> CFunction:
         """Return a public function, and the static ones that it calls."""
         function, inner = self._functions[name], f"{self._prefix}_{name}_values"
-        arguments = self._arguments(name) | {of: f"{self._real} *{of}" for of in self._outputs(name)}
-        found = FunctionPrinter(function, inner, list(self._outputs(name)), arguments, self._dialect, self._place).printed()
+        arguments = self._arguments(name) | {of: f"{self._real} *{of}" for of in function.outputs}
+        found = FunctionPrinter(function, inner, list(function.outputs), arguments, self._dialect, self._place).printed()
         call = f"{inner}({', '.join(arguments)});\n"
         if HEALTH in function.outputs:
             count = len(function.outputs[HEALTH].values)
@@ -149,8 +142,8 @@ class ProgramText:
                 given[of] = at[of] + _SPREAD * rng.standard_normal((_SAMPLES, size)) * (np.arange(_SAMPLES) > 0)[:, None]
         found = function.evaluate(given)
         usable = np.ones(_SAMPLES, dtype=bool)
-        for of in self._outputs(name):
-            found[of] = np.broadcast_to(found[of], (_SAMPLES, *function.outputs[of].shape)).reshape(_SAMPLES, -1)
+        for of, output in function.outputs.items():
+            found[of] = np.broadcast_to(found[of], (_SAMPLES, *output.shape)).reshape(_SAMPLES, -1)
             usable &= (np.isfinite(found[of]) if of != HEALTH else found[of] > math.sqrt(CANCELLED)).all(axis=-1)
         answers = {of: found[of][usable] for of in self._results(name)}
         given = {of: rows if of == _PARAMETERS else rows[usable] for of, rows in given.items()}
@@ -171,15 +164,12 @@ class ProgramText:
         )
         arguments = [f"&{self._prefix.upper()}_DEFAULTS" if of == _PARAMETERS else f"{of}[k]" for of in given]
         compare = "".join(
-            f"        for (i = 0; i < {rows.shape[1]}; i++) {{\n"
-            f"            error = fabs{'f' if real == 'float' else ''}({of}[i] - {of}_answer[k][i]) / sizes[{j}];\n"
-            "            if (!(error <= largest)) { largest = error; }\n        }\n"
-            for j, (of, rows) in enumerate(answers.items())
+            f"        compare({of}, {of}_answer[k], {rows.shape[1]}, {self._dialect.number(_size(rows))});\n"
+            for of, rows in answers.items()
         )
         values = {
             "name": name,
             "tables": written,
-            "sizes": table([_size(rows) for rows in answers.values()], real),
             "declared": ", ".join(f"{of}[{rows.shape[1]}]" for of, rows in answers.items()),
             "zero": c_number(0.0, real),
             "samples": str(len(next(iter(answers.values())))),
