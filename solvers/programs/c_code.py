@@ -50,15 +50,11 @@ class Dialect:
 
     def number(self, value: float) -> str:
         """Return a constant."""
-        return c_number(value, self.precision) if value == value and abs(value) != float("inf") else _not_finite(value)
+        return c_number(value, self.precision)
 
     def entry(self, array: str, k: int) -> str:
         """Return an entry of an argument."""
         return f"{array}[{k}{self.stride}]"
-
-
-def _not_finite(value: float) -> str:
-    return "NAN" if value != value else "INFINITY" if value > 0 else "(-INFINITY)"
 
 
 def distinct(program: Program) -> Program:
