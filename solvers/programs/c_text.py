@@ -22,6 +22,8 @@ _WORDS = set(
 )
 #: Bytes of a call's frame beside its arrays: scalars, saved registers, return address.
 _FRAME = 192
+#: One rounding of a float, relative.
+SINGLE_EPS = float(np.finfo(np.float32).eps)
 #: Errors in tests, in roundings, beside what rounding inputs and states costs: sums in another order, rounded constants.
 _MARGIN = 100
 _COLUMNS, _MARK = 110, r"@real|@p|@P|<(\w+)>"
@@ -79,8 +81,7 @@ def table(values: Any, precision: str) -> str:
 
 def allowed_error(cost: float, precision: str) -> float:
     """Return the error that a test allows, in parts of the largest answer, where single precision costs so much of it."""
-    single = float(np.finfo(np.float32).eps)
-    return float(f"{_MARGIN * (EPS if precision == 'double' else single) * max(1.0, cost / single):.1e}")
+    return float(f"{_MARGIN * (EPS if precision == 'double' else SINGLE_EPS) * max(1.0, cost / SINGLE_EPS):.1e}")
 
 
 def stack_bytes(numbers: int, precision: str, frames: int = 1) -> int:

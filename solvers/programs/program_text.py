@@ -9,7 +9,17 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED, EPS
 from titop.solvers.programs.c_code import CFunction, Dialect, FunctionPrinter, distinct
-from titop.solvers.programs.c_text import allowed_error, c_names, c_number, comment, enumeration, fill, stack_bytes, table
+from titop.solvers.programs.c_text import (
+    SINGLE_EPS,
+    allowed_error,
+    c_names,
+    c_number,
+    comment,
+    enumeration,
+    fill,
+    stack_bytes,
+    table,
+)
 from titop.solvers.programs.model_program import Program
 
 #: Samples of each function in the test, the seed of their states, and how far these are from the nominal one.
@@ -107,9 +117,7 @@ class ProgramText:
         call = f"{inner}({', '.join(arguments)});\n"
         if HEALTH in function.outputs:
             count = len(function.outputs[HEALTH].values)
-            least = self._dialect.number(
-                CANCELLED if self._real == "double" else CANCELLED / EPS * float(np.finfo(np.float32).eps)
-            )
+            least = self._dialect.number(CANCELLED if self._real == "double" else CANCELLED / EPS * SINGLE_EPS)
             call = f"{self._real} {HEALTH}[{count}];\n    int i;\n    {call}"
             call += f"    for (i = 0; i < {count}; i++) {{\n        if (!({HEALTH}[i] > {least})) {{ return i + 1; }}\n    }}\n"
         return CFunction(
