@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -185,6 +186,28 @@ def test_refusals(tmp_path: Path) -> None:
     assert refusal("bad-name", regulator(0.1), folder, "2 arms").advice == "write prefix='x2_arms', or leave it out"
     refusal("bad-precision", regulator(0.1), folder, "arm", "float")
     refusal("out-of-range", 1e30 * regulator(0.1) * 1e30, folder, "arm", "single")
+
+
+def test_families_that_c_cannot_follow(tmp_path: Path) -> None:
+    folder, whole = tmp_path / "new", family()
+    holes = dataclasses.replace(whole, valid=np.array([[True, True], [True, False], [True, True]]))
+    assert "1 points" in refusal("incomplete", holes, folder, "arm", "double", 0.1).value
+    names = {"inputs": ["y"], "outputs": ["u"]}
+    plain = control.ss([[-1.0, 0.5], [0.0, -2.0]], [[1.0], [1.0]], [[1.0, 2.0]], [[0.0]], **names)
+    points = tt.LPVModel.of({"a": [0.0, 1.0, 0.5], "b": [0.0, 0.0, 1.0]}, [plain] * 3)
+    refusal("no-grid", points, folder, "arm", "double", 0.1)
+    swapped = control.ss(plain.A[::-1, ::-1], plain.B[::-1], plain.C[:, ::-1], plain.D, **names)
+    refusal("other-coordinates", tt.LPVModel.of({"a": [0.0, 1.0]}, [plain, swapped]), folder, "arm", "double", 0.1)
+
+
+@needs_compiler
+def test_a_list_of_points_in_any_order(tmp_path: Path) -> None:
+    """Members at points that are no grid, of one parameter: as `LPVModel.at` finds them."""
+    members = [control.ss([[-k]], [[1.0]], [[k]], [[0.0]], inputs=["y"], outputs=["u"]) for k in (3.0, 1.0, 2.0)]
+    listed = dataclasses.replace(tt.LPVModel.of({"k": [3.0, 1.0, 2.0]}, members), is_grid=False)
+    tt.export_c(listed, tmp_path / "c", "arm", sample_time=0.1)
+    status, said = run_test(tmp_path / "c", "arm")
+    assert status == 0, said
 
 
 def test_a_folder_is_never_written_over(tmp_path: Path) -> None:
