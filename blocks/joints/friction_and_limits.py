@@ -116,7 +116,7 @@ def stop_bounds(limits: Array) -> tuple[Array, Array, Array]:
 def _depth(limits: Array, q: Array) -> tuple[Array, Array]:
     """Return the depths of the positions in their stops, and the sides of these: -1 lower, 1 upper."""
     sides = []
-    for lower, upper, x in zip(limits[:, 0], limits[:, 1], q, strict=True):
+    for lower, upper, x in zip(limits[:, 0], limits[:, 1], np.atleast_1d(q), strict=True):
         below, above = x.real < lower.real, x.real > upper.real
         sides.append((select(below, lower - x, select(above, x - upper, 0.0 * x)), select(below, -1.0, 1.0)))
     depths, signs = zip(*sides, strict=True)

@@ -3,5 +3,6 @@
 - `program`: the program, a value;
 - `graph`: numbers that are not known yet, which record what is done to them;
 - `branches`: functions that branch on such numbers, followed along every path;
-- `differentiation`: derivatives of what was recorded.
+- `differentiation`: derivatives of what was recorded;
+- `turning_numbers`: of sine and cosine.
 """

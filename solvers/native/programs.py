@@ -29,6 +29,7 @@ from titop.blocks.programs.program import (
     PointLoop,
     Program,
 )
+from titop.blocks.programs.turning_numbers import COSINE, FAR, HALF_PI, SINE
 from titop.solvers.native.calling import python_function, stacked_function
 from titop.solvers.native.identity import LANE_COUNT
 from titop.solvers.native.kernel import Stage, Unit
@@ -266,18 +267,18 @@ class _Words(NamedTuple):
 
         number = self.number
         k = called("rint", of("fmul", "%x", number(0.6366197723675814)))
-        near = fused(put(f"fneg {kind} {k}"), number(_HALF_PI[0]), "%x")
-        rest = of("fmul", k, number(_HALF_PI[1]))
+        near = fused(put(f"fneg {kind} {k}"), number(HALF_PI[0]), "%x")
+        rest = of("fmul", k, number(HALF_PI[1]))
         y = of("fsub", near, rest)
-        small = fused(k, number(_HALF_PI[2]), fused(k, number(_HALF_PI[1]), put(f"fneg {kind} {rest}")))
+        small = fused(k, number(HALF_PI[2]), fused(k, number(HALF_PI[1]), put(f"fneg {kind} {rest}")))
         low = of("fsub", of("fsub", of("fsub", near, y), rest), small)
         z = of("fmul", y, y)
         square = of("fmul", z, z)
         bent = fused(of("fmul", number(-0.5), z), low, low)
-        sine = of("fadd", y, fused(of("fmul", z, y), polynomial(_SINE, z, square), bent))
+        sine = of("fadd", y, fused(of("fmul", z, y), polynomial(SINE, z, square), bent))
         half = of("fmul", number(0.5), z)
         most = of("fsub", number(1.0), half)
-        ends = fused(square, polynomial(_COSINE, z, square), of("fmul", put(f"fneg {kind} {y}"), low))
+        ends = fused(square, polynomial(COSINE, z, square), of("fmul", put(f"fneg {kind} {y}"), low))
         cosine = of("fadd", most, of("fadd", of("fsub", of("fsub", number(1.0), most), half), ends))
         turns = called("rint", of("fmul", number(0.25), k))
         quadrant = of("fsub", k, of("fmul", number(4.0), turns))
@@ -288,7 +289,7 @@ class _Words(NamedTuple):
             chosen = put(f"select {truth} {odd}, {kind} {first}, {kind} {second}")
             turned = put(f"or {truth} {opposite}, {put(f'fcmp oeq {kind} {quadrant}, {number(sign)}')}")
             results.append(put(f"select {truth} {turned}, {kind} {put(f'fneg {kind} {chosen}')}, {kind} {chosen}"))
-        is_near = put(f"fcmp olt {kind} {called('fabs', '%x')}, {number(_FAR)}")
+        is_near = put(f"fcmp olt {kind} {called('fabs', '%x')}, {number(FAR)}")
         all_near = put(f"call i1 @llvm.vector.reduce.and.v{LANE_COUNT}i1({truth} {is_near})") if self.form else is_near
         by_library = [f"@{self._called(name)}({kind} %x)" for name in _TURNS]
         reduces = f"declare i1 @llvm.vector.reduce.and.v{LANE_COUNT}i1({truth})" if self.form else ""
@@ -314,19 +315,6 @@ done:
   ret {{ {kind}, {kind} }} %both
 }}
 """
-
-
-#: pi/2 in three parts, each what those before leave of it; beyond the angle `_FAR` they do not suffice.
-_HALF_PI, _FAR = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33), 1e6
-#: Coefficients of ``sin(y)/y`` and ``cos(y)`` by y^2 for |y| < pi/4 (FreeBSD's msun, ``k_sin.c`` and ``k_cos.c``).
-_SINE = (
-    -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
-    2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10,
-)  # fmt: skip
-_COSINE = (
-    4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
-    -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11,
-)  # fmt: skip
 
 
 class _PointText(NamedTuple):
