@@ -17,7 +17,7 @@ from titop.blocks.programs import program as straight
 from titop.graph.checking.tree import massless_joint
 from titop.solvers.native import calling
 from titop.solvers.native.programs import SystemCode
-from titop.solvers.programs.tracing import FUNCTIONS, Recorded, traced
+from titop.solvers.programs.tracing import FUNCTIONS, Recorded, traced, without_program
 from titop.solvers.signals.grammar import INPUT, OUTPUT, read_name, read_names
 from titop.solvers.signals.quantities import Kind, units_of
 
@@ -186,7 +186,10 @@ def program(
             names[name], units[name], nominal[name] = of, tuple(unit), np.zeros(len(of))
     if parameters:
         nominal["parameters"] = np.array([values[name][0] for name in parameters])
-    recorded = Recorded(mechanism, nominal, parameters, places, efforts, read)
+    try:
+        recorded = Recorded(mechanism, nominal, parameters, places, efforts, read)
+    except TypeError as error:
+        raise without_program(error, "parameters") from error
     programs = {name: traced(name, recorded) for name in functions}
     healths = [found.evaluate({k: nominal[k] for k in found.inputs}).get(_HEALTH) for found in programs.values()]
     health = min((float(found.min()) for found in healths if found is not None and found.size), default=1.0)

@@ -296,10 +296,15 @@ def traced(function: str, recorded: Recorded) -> Program:
     try:
         return recorded.program(**FUNCTIONS[function].record(recorded))
     except TypeError as error:
-        frame, name = error.__traceback__, function
-        while frame is not None:
-            if isinstance(block := frame.tb_frame.f_locals.get("self"), Block):
-                name = block.name
-            frame = frame.tb_next
-        advice = "use NumPy's functions on arrays, and no float(), math or branches that look at the state"
-        raise ModelError(Finding("no-program", name, str(error), "functions that become a program", advice)) from error
+        raise without_program(error, function) from error
+
+
+def without_program(error: TypeError, name: str) -> ModelError:
+    """Return the message for what cannot be recorded: it names the block in whose function that is, or else what is given."""
+    frame = error.__traceback__
+    while frame is not None:
+        if isinstance(block := frame.tb_frame.f_locals.get("self"), Block):
+            name = block.name
+        frame = frame.tb_next
+    advice = "use NumPy's functions on arrays, and no float(), math or branches that look at states or parameters"
+    return ModelError(Finding("no-program", name, str(error), "functions that become a program", advice))

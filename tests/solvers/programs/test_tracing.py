@@ -168,5 +168,7 @@ def test_what_cannot_be_recorded_is_named() -> None:
     with pytest.raises(tt.ModelError, match=r"wire.*float|wire.*known"):
         SYSTEMS["a wire"]().resolve(engine="reference").program("mass_matrix")
     model = SYSTEMS["a planar loop"]().resolve(engine="reference")
+    with pytest.raises(tt.ModelError, match="branch"):
+        SYSTEMS["an orbit"]().resolve(engine="reference").program("mass_matrix", parameters=["gravity.inclination"])
     with pytest.raises(tt.ModelError, match="linear_matrices"):
         model.linear_program(model.coordinate_names[:1], [])
