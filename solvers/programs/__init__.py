@@ -1,7 +1,10 @@
-"""Models as straight-line programs: everything that they compute at a state, as operations without branches.
+"""Models and controllers as straight-line programs: all that they compute at a state or a sample, as operations.
 
 - `tracing`: the reference engine's passes, run with numbers that are not known yet, become programs;
 - `program_outputs`: outputs, by the names of signals;
-- `program_outputs`: outputs, by the names of signals;
-- `model_program`: what `Model.program` returns: the programs, and their calls at one state or many.
+- `model_program`: what `Model.program` returns: the programs, and their calls at one state or many;
+- `c_text`: numbers, names and comments in C; `c_code`: programs as functions in C;
+- `c_controllers`: what is printed of linear, sampled and scheduled controllers; `controller_text`: their C;
+- `program_text`: the C of a model's programs; `export_c`: folders of C, with tests;
+- `cuda_code`: programs as CUDA.
 """

@@ -12,7 +12,7 @@ import pytest
 import titop as tt
 from tests.graph.files.model_texts import hand_built
 from tests.refusals import refusal
-from titop.blocks.basics.local_files import replaced_file
+from titop.blocks.basics.local_files import new_folder, replaced_file
 from titop.graph.files.saving import save
 
 
@@ -74,3 +74,25 @@ def test_permissions_stay(tmp_path: Path, mode: int) -> None:
 def test_names_that_no_file_has_are_refused(tmp_path: Path) -> None:
     with pytest.raises(tt.ModelError, match=r"path: got .*; expected a name without NUL"):
         save(hand_built(), tmp_path / "a\0b.toml")
+
+
+def test_a_folder_is_there_when_all_of_it_is(tmp_path: Path) -> None:
+    target = tmp_path / "folder"
+    with new_folder(target) as path:
+        (path / "file").write_text("text")
+        assert not target.exists()
+    assert [each.name for each in tmp_path.iterdir()] == ["folder"]
+    assert (target / "file").read_text() == "text"
+    with pytest.raises(tt.ModelError, match="does not exist yet"), new_folder(target):
+        pass
+
+
+def test_a_failure_leaves_no_folder(tmp_path: Path) -> None:
+    def interrupted() -> None:
+        with new_folder(tmp_path / "folder") as path:
+            (path / "file").write_text("text")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert not list(tmp_path.iterdir())

@@ -19,6 +19,7 @@ MOST = 25
 #: Small numbers that are no thresholds, by file: how many there are, and what they are.
 NO_THRESHOLDS: dict[str, tuple[int, str]] = {
     "blocks/programs/turning_numbers.py": (12, "coefficients of sine and cosine"),
+    "solvers/programs/c_text.py": (1, "the rounding of single precision, which C may have"),
     "solvers/support/threads.py": (2, "seconds of work that are worth a thread"),
     "graph/checking/system_check.py": (2, "a density in kg/m^3, and a part of the least inertia that matter has"),
     "solvers/lft/fractions.py": (10, "a schedule: how many directions count, tried one after the other"),
