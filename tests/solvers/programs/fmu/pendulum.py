@@ -1,0 +1,80 @@
+"""A pendulum in C, written by hand, as the model of an FMU: ``q'' = -g sin q + (tau + tau of the controller) / m``."""
+
+from __future__ import annotations
+
+from titop.solvers.programs.fmu.description import Variable
+
+_HEADER = """
+#define NP 2
+#define NR {commands}
+#define NU 1
+#define NC {commands}
+#define NX 2
+#define NY 1
+#define NZ 1
+#define NM 1
+#define NQUATERNIONS 0
+#define SAMPLE_TIME 0.1
+static const int QUATERNIONS[] = {{0}};
+static const double START[] = {{2.0, 9.81, {rest} 0.0, {rest} 0.3, 0.0}};
+typedef double model_memory;
+int model_rates(const double *x, const double *u, const double *p, double *xdot);
+int model_outputs(const double *x, const double *u, const double *p, double *y);
+int model_tangent(const double *x, const double *u, const double *p, const double *seed, double *out);
+int model_adjoint(const double *x, const double *u, const double *p, const double *weight, double *gradient);
+void model_controller_start(model_memory *memory);
+int model_controller_step(model_memory *memory, const double *y, const double *r, double *c);
+"""
+
+_SOURCE = """
+#include <math.h>
+#include "model.h"
+static double torque(const double *u) { return NC ? u[0] + u[NU + NC - 1] : u[0]; }
+int model_rates(const double *x, const double *u, const double *p, double *xdot)
+{ xdot[0] = x[1], xdot[1] = -p[1] * sin(x[0]) + torque(u) / p[0]; return fabs(x[0]) > 100.0; }
+int model_outputs(const double *x, const double *u, const double *p, double *y)
+{ (void)u, (void)p, y[0] = -cos(x[0]), y[1] = x[0] - 0.1, y[2] = x[0]; return 0; }
+#define X (NP + NR + NU + NC)
+int model_tangent(const double *x, const double *u, const double *p, const double *s, double *o)
+{
+    o[0] = s[X + 1];
+    o[1] = -p[1] * cos(x[0]) * s[X] - sin(x[0]) * s[1] + s[NP + NR] / p[0] - torque(u) / p[0] / p[0] * s[0];
+    o[2] = sin(x[0]) * s[X], o[3] = s[X];
+    return 0;
+}
+int model_adjoint(const double *x, const double *u, const double *p, const double *w, double *g)
+{
+    g[0] = -torque(u) / p[0] / p[0] * w[1], g[1] = -sin(x[0]) * w[1], g[NP + NR] = w[1] / p[0];
+    g[X] = -p[1] * cos(x[0]) * w[1] + sin(x[0]) * w[2] + w[3], g[X + 1] = w[0];
+    return 0;
+}
+/* the command is proportional to the error, and to the sum of the errors before */
+void model_controller_start(model_memory *memory) { *memory = 0.0; }
+int model_controller_step(model_memory *memory, const double *y, const double *r, double *c)
+{
+    c[0] = 5.0 * (r[0] - y[0]) + 0.5 * *memory, *memory += r[0] - y[0];
+    return 0;
+}
+"""
+
+
+def pendulum(controlled: bool = False) -> tuple[list[Variable], dict[str, str]]:
+    """Return the variables and the C of the pendulum, which a controller may hold."""
+    reference = [Variable("r_hinge.q", "input", "rad", 0.0)] if controlled else []
+    command = [Variable("hinge.command", "local", "N m", 0.0, variability="discrete")] if controlled else []
+    inputs = [*reference, Variable("hinge.tau", "input", "N m", 0.0), *command]
+    first = 3 + len(inputs)
+    variables = [
+        Variable("time", "independent", "s"),
+        Variable("bob.mass", "parameter", "kg", 2.0, variability="tunable"),
+        Variable("gravity", "parameter", "m/s^2", 9.81, variability="tunable"),
+        *inputs,
+        Variable("hinge.q", "output", "rad", 0.3),
+        Variable("hinge.v", "local", "rad/s", 0.0),
+        Variable("der(hinge.q)", "local", "rad/s", state=first),
+        Variable("der(hinge.v)", "local", "rad/s^2", state=first + 1),
+        Variable("height", "output", "m"),
+        Variable("hinge.stop", "local", "rad", is_indicator=True),
+    ]
+    header = _HEADER.format(commands=int(controlled), rest="0.0," if controlled else "")
+    return variables, {"model.h": header, "model.c": _SOURCE}
