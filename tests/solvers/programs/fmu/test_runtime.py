@@ -10,10 +10,9 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.special import ellipj, ellipk
 
+from tests.solvers.programs.fmu.pendulum import pendulum
 from titop.blocks.basics.errors import ModelError
 from titop.solvers.programs.fmu.packing import compiler, write_fmu
-
-from tests.solvers.programs.fmu.pendulum import pendulum
 
 fmpy = pytest.importorskip("fmpy", reason="FMPy runs FMUs")
 for _part in ("validation", "fmi2", "fmi3", "build"):
