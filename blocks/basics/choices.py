@@ -9,9 +9,19 @@ import math
 from typing import Any
 
 
+class Undecided:
+    """A truth that is not known while a program is made (`titop.blocks.programs.graph`)."""
+
+    __slots__ = ()
+
+    def choose(self, x: Any, y: Any) -> Any:
+        """Return what is x where this is true, else y."""
+        raise NotImplementedError
+
+
 def everywhere(truth: Any) -> bool:
     """Tell whether something is so in all lanes; the bits of a lane may not depend on the answer, since others decide it."""
-    return bool(truth)
+    return not isinstance(truth, Undecided) and bool(truth)
 
 
 def nowhere(truth: Any) -> bool:
@@ -21,6 +31,8 @@ def nowhere(truth: Any) -> bool:
 
 def select(chosen: Any, x: Any, y: Any) -> Any:
     """Return x where it is chosen, else y; both are computed."""
+    if isinstance(chosen, Undecided):
+        return chosen.choose(x, y)
     return x if chosen else y
 
 

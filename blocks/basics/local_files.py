@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -63,3 +64,26 @@ def _new_file(path: Path, like: Path) -> BinaryIO:
     if mode is not None:
         path.chmod(mode)  # the process' umask may have removed some of them
     return os.fdopen(handle, "wb")
+
+
+@contextmanager
+def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a folder to be filled that becomes `path` when everything is written; after an error there is none.
+
+    Raises `ModelError` if `path` exists, or the folder that it shall be in does not.
+    """
+    target = Path(path).absolute()
+    if target.exists() or target.is_symlink():
+        advice = "remove it, or name another one: nothing is written over"
+        raise ModelError(Finding("exists", "folder", str(path), "a folder that does not exist yet", advice))
+    if not target.parent.is_dir():
+        advice = "make the folder that it is in, or check the path"
+        raise ModelError(Finding("no-folder", "folder", str(path), "a folder in one that exists", advice))
+    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    temporary.mkdir()
+    try:
+        yield temporary
+        temporary.rename(target)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise

@@ -141,7 +141,7 @@ def _read_law(
         return control_laws.controller_law(K, inputs, control_laws.output_names(K.outputs, measured, commanded))
     if isinstance(K, ScheduledController):
         schedule: control_laws.Schedule = {
-            name: _read_source(model, f"schedule[{name!r}]", source, measured) for name, source in K.schedule.items()
+            name: read_source(model, f"schedule[{name!r}]", source, measured) for name, source in K.schedule.items()
         }
         start = _parameters_at(model, schedule, begin, q, v, origin)
         first = K.at(start, rates=dict.fromkeys(K.rates, 0.0))
@@ -156,7 +156,7 @@ def _read_law(
     return control_laws.sampled_law(law, read_duration("sample_time", K.dt if step is None else step))
 
 
-def _read_source(model: Model, where: str, source: Any, measured: SignalTable) -> str | Callable[[float], float]:
+def read_source(model: Model, where: str, source: Any, measured: SignalTable) -> str | Callable[[float], float]:
     if isinstance(source, str) and source not in measured and source in model.mechanism.parameter_names:
         source = model.parameters()[source][0]
     if isinstance(source, str):

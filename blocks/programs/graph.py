@@ -1,0 +1,375 @@
+"""Numbers that are not known yet: they record what is done to them, until a `Program` is made of it.
+
+Python's arithmetic and comparisons and NumPy's functions work on such numbers and on arrays of them (dtype object). What is known
+is computed at once, and no value is recorded twice.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import numbers
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.choices import Undecided
+from titop.blocks.basics.spatial import Array
+from titop.blocks.programs.program import CONSTANT, INPUT, OPERATIONS, Output, Program, Value
+
+#: Operations whose arguments may be exchanged.
+_SYMMETRIC = {"add", "multiply", "equal", "not_equal", "and", "or"}
+#: Larger whole exponents become powers, smaller ones products.
+_LARGEST_EXPONENT = 16
+
+
+class Graph:
+    """What has been recorded: values, each computed from earlier ones."""
+
+    def __init__(self) -> None:
+        self.values: list[Value] = []
+        self._known: dict[tuple[str, tuple[Any, ...]], int] = {}
+
+    def put(self, operation: str, *arguments: Any) -> Unknown:
+        """Return the number of a value, which is recorded if it is new."""
+        place = self._known.get((operation, arguments))
+        if place is None:
+            place = self._known[operation, arguments] = len(self.values)
+            self.values.append(Value(operation, arguments))
+        return Unknown(self, place)
+
+    def input(self, name: str, size: int) -> Array:
+        """Return an input (size) as an array of unknowns."""
+        return array_of([self.put(INPUT, name, k) for k in range(size)])
+
+    def known(self, place: int) -> Any:
+        """Return a value: a float if it is a constant."""
+        operation, arguments = self.values[place]
+        return arguments[0] if operation == CONSTANT else Unknown(self, place)
+
+    def place(self, number: Any) -> int:
+        """Return the place of a number."""
+        return number.place if isinstance(number, Unknown) else self.put(CONSTANT, float(number) + 0.0).place
+
+    def needed(self, places: Iterable[int]) -> list[int]:
+        """Return all values from which some follow, these included, in order."""
+        found, waiting = set[int](), list(places)
+        while waiting:
+            if (place := waiting.pop()) not in found:
+                found.add(place)
+                if (value := self.values[place]).operation in OPERATIONS:
+                    waiting += value.arguments
+        return sorted(found)
+
+    def program(self, inputs: Mapping[str, int], outputs: Mapping[str, Any]) -> Program:
+        """Return the program of arrays of numbers, known and unknown; unknowns are of inputs with these names and sizes."""
+        arrays = {name: np.asarray(output, dtype=object) for name, output in outputs.items()}
+        places = {name: [self.place(number) for number in array.ravel()] for name, array in arrays.items()}
+        order = {place: k for k, place in enumerate(self.needed(place for row in places.values() for place in row))}
+        values = [self.values[place] for place in order]
+        return Program(
+            dict(inputs),
+            tuple(Value(op, tuple(order[k] for k in of)) if op in OPERATIONS else Value(op, of) for op, of in values),
+            {name: Output(tuple(order[k] for k in row), arrays[name].shape) for name, row in places.items()},
+        )
+
+
+def array_of(entries: Sequence[Any]) -> Array:
+    """Return an array (dtype object) of numbers, known or not."""
+    array = np.empty(len(entries), dtype=object)
+    array[:] = entries
+    return array
+
+
+class Unknown(Undecided):
+    """A number that is not known yet: a value of a `Graph`, by its place there."""
+
+    __slots__ = ("graph", "place")
+
+    def __init__(self, graph: Graph, place: int) -> None:
+        self.graph, self.place = graph, place
+
+    @property
+    def value(self) -> Value:
+        """How it is computed."""
+        return self.graph.values[self.place]
+
+    @property
+    def real(self) -> Unknown:
+        """The number: it is real."""
+        return self
+
+    imag = 0.0
+
+    def conjugate(self) -> Unknown:
+        """Return the number: it is real."""
+        return self
+
+    def __bool__(self) -> bool:
+        raise TypeError("a branch on a number that is not known yet: write tt.Kinematics.where(condition, yes, no)")
+
+    def __float__(self) -> float:
+        raise TypeError(
+            "a number is not known yet to become a float: use NumPy's functions, not those of math; and put it into an array "
+            "by np.array([x, ...]), or into np.zeros(3, dtype=object), not into np.zeros(3)"
+        )
+
+    __complex__ = __float__
+
+    def __hash__(self) -> int:
+        return self.place
+
+    def __neg__(self) -> Any:
+        return negated(self)
+
+    def __pos__(self) -> Unknown:
+        return self
+
+    def __abs__(self) -> Any:
+        return self._put("absolute")
+
+    def __invert__(self) -> Any:
+        operation, arguments = self.value
+        return self.graph.known(arguments[0]) if operation == "not" else self._put("not")
+
+    def __pow__(self, exponent: Any) -> Any:
+        if isinstance(exponent, Unknown) or not isinstance(exponent, numbers.Real):
+            return _binary("power", self, exponent)
+        size = abs(exponent := float(exponent))
+        if exponent < 0 and (2 * size).is_integer() and size <= _LARGEST_EXPONENT:
+            return quotient(1.0, self**size)
+        if not ((2 * size).is_integer() and size <= _LARGEST_EXPONENT):
+            return _binary("power", self, exponent)
+        result: Any = 1.0 if size.is_integer() else self.sqrt()
+        square: Any = self
+        for bit in reversed(f"{int(size):b}"):
+            result, square = (product(result, square) if bit == "1" else result), product(square, square)
+        return result
+
+    def __rpow__(self, base: Any) -> Any:
+        return _binary("power", base, self)
+
+    def choose(self, x: Any, y: Any) -> Any:
+        """Return x where this is true, else y: numbers, or arrays of them."""
+        if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
+            pairs = np.broadcast_arrays(np.asarray(x, dtype=object), np.asarray(y, dtype=object))
+            chosen = array_of([self.choose(a, b) for a, b in zip(*(side.flat for side in pairs), strict=True)])
+            return chosen.reshape(pairs[0].shape)
+        operation, arguments = self.value
+        if operation == "not":
+            return chosen_of(self.graph.known(arguments[0]), y, x)
+        at = self.graph.place(x), self.graph.place(y)
+        return x if at[0] == at[1] else self.graph.put("select", self.place, *at)
+
+    def hypot(self, x: Any) -> Any:
+        """Return the length of (x, self)."""
+        return (self * self + x * x) ** 0.5
+
+    def __repr__(self) -> str:
+        return f"Unknown({self.place}: {self.value.operation})"
+
+    def _put(self, operation: str) -> Unknown:
+        return self.graph.put(operation, self.place)
+
+    # filled in below, for the operators of Python and the functions of NumPy
+    __add__: Any
+    __mul__: Any
+    __sub__: Any
+    __truediv__: Any
+    sqrt: Any
+    exp: Any
+    log: Any
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (Unknown, numbers.Real))
+
+
+def _known(operation: str, *arguments: Any) -> Any:
+    """Return what an operation makes of known numbers."""
+    with np.errstate(all="ignore"):
+        return float(OPERATIONS[operation](*(np.float64(x) for x in arguments)))
+
+
+def _binary(operation: str, x: Any, y: Any) -> Any:
+    """Return an operation on two numbers, of which one is unknown."""
+    if not (_is_number(x) and _is_number(y)):
+        return NotImplemented
+    graph = x.graph if isinstance(x, Unknown) else y.graph
+    at = graph.place(x), graph.place(y)
+    return graph.put(operation, *(sorted(at) if operation in _SYMMETRIC else at))
+
+
+def _is(x: Any, value: float) -> bool:
+    return not isinstance(x, Unknown) and bool(x == value)
+
+
+def _negative(x: Any) -> Any:
+    """Return what an unknown is the negative of, or None."""
+    if isinstance(x, Unknown) and x.value.operation == "negate":
+        return Unknown(x.graph, x.value.arguments[0])
+    return None
+
+
+def negated(x: Any) -> Any:
+    """Return ``-x``."""
+    if not isinstance(x, Unknown):
+        return -x
+    operation, arguments = x.value
+    if operation == "negate":
+        return Unknown(x.graph, arguments[0])
+    if operation == "subtract":
+        return x.graph.put("subtract", *reversed(arguments))
+    return x.graph.put("negate", x.place)
+
+
+def total(x: Any, y: Any) -> Any:
+    """Return ``x + y``."""
+    if not (isinstance(x, Unknown) or isinstance(y, Unknown)):
+        return x + y
+    if not (_is_number(x) and _is_number(y)):
+        return NotImplemented
+    if _is(x, 0.0) or _is(y, 0.0):
+        return y if _is(x, 0.0) else x
+    for a, b in ((x, y), (y, x)):
+        if (opposite := _negative(b)) is not None:
+            return difference(a, opposite)
+    return _binary("add", x, y)
+
+
+def difference(x: Any, y: Any) -> Any:
+    """Return ``x - y``."""
+    if not (isinstance(x, Unknown) or isinstance(y, Unknown)):
+        return x - y
+    if not (_is_number(x) and _is_number(y)):
+        return NotImplemented
+    if _is(y, 0.0):
+        return x
+    if _is(x, 0.0):
+        return negated(y)
+    if isinstance(x, Unknown) and isinstance(y, Unknown) and x.place == y.place:
+        return 0.0
+    if (opposite := _negative(y)) is not None:
+        return total(x, opposite)
+    return _binary("subtract", x, y)
+
+
+def product(x: Any, y: Any) -> Any:
+    """Return ``x y``; known factors come together, and signs in front."""
+    if not (isinstance(x, Unknown) or isinstance(y, Unknown)):
+        return x * y
+    if not (_is_number(x) and _is_number(y)):
+        return NotImplemented
+    if _is(x, 0.0) or _is(y, 0.0):
+        return 0.0
+    if _is(x, 1.0) or _is(y, 1.0):
+        return y if _is(x, 1.0) else x
+    if not isinstance(x, Unknown):
+        x, y = y, x
+    if (opposite := _negative(x)) is not None:
+        return negated(product(opposite, y))
+    if not isinstance(y, Unknown):
+        if y < 0:
+            return negated(product(x, -y))
+        operation, arguments = x.value
+        if operation == "multiply":
+            for one, other in (arguments, arguments[::-1]):
+                if not isinstance(factor := x.graph.known(one), Unknown):
+                    return product(x.graph.known(other), factor * float(y))
+    elif (opposite := _negative(y)) is not None:
+        return negated(product(x, opposite))
+    return _binary("multiply", x, y)
+
+
+def quotient(x: Any, y: Any) -> Any:
+    """Return ``x / y``, by the reciprocal of y, which others share."""
+    if not (_is_number(x) and _is_number(y)):
+        return NotImplemented
+    if not isinstance(y, Unknown):
+        inverse = _known("divide", 1.0, y)
+        return product(x, inverse) if isinstance(x, Unknown) else _known("divide", x, y)
+    return 0.0 if _is(x, 0.0) else product(x, _binary("divide", 1.0, y))
+
+
+def chosen_of(truth: Any, x: Any, y: Any) -> Any:
+    """Return x where a number, known or not, is true, else y."""
+    return truth.choose(x, y) if isinstance(truth, Unknown) else x if truth else y
+
+
+def _compared(operation: str, x: Any, y: Any) -> Any:
+    """Return a comparison; with infinities it is known."""
+    if not (_is_number(x) and _is_number(y)):
+        return NotImplemented
+    for known, is_first in ((x, True), (y, False)):
+        if not isinstance(known, Unknown) and math.isinf(known):
+            return (known < 0) == is_first if operation.startswith("less") else operation == "not_equal"
+    if isinstance(x, Unknown) and isinstance(y, Unknown) and x.place == y.place:
+        return operation in ("less_equal", "equal")
+    return _binary(operation, x, y)
+
+
+def _joined(operation: str, x: Any, y: Any) -> Any:
+    """Return whether both of two truths hold, or one of them."""
+    for a, b in ((x, y), (y, x)):
+        if not isinstance(a, Unknown):
+            return b if bool(a) == (operation == "and") else bool(a)
+    return _binary(operation, x, y)
+
+
+#: How numbers are made where an operation is more than a value of its own.
+_MADE: dict[str, Callable[..., Any]] = {
+    **{"add": total, "subtract": difference, "multiply": product, "divide": quotient, "negate": negated, "select": chosen_of},
+    **{name: functools.partial(_compared, name) for name in ("less", "less_equal", "equal", "not_equal")},
+    **{name: functools.partial(_joined, name) for name in ("and", "or")},
+    "not": lambda x: ~x if isinstance(x, Unknown) else not x,
+}
+
+
+def applied(operation: str, *arguments: Any) -> Any:
+    """Return what an operation, a key of `OPERATIONS`, makes of numbers, known or not."""
+    if (made := _MADE.get(operation)) is not None and any(isinstance(x, Unknown) for x in arguments):
+        return made(*arguments)
+    if len(arguments) == 1 and isinstance(x := arguments[0], Unknown):
+        return x.graph.put(operation, x.place)
+    if any(isinstance(x, Unknown) for x in arguments):
+        return _binary(operation, *arguments)
+    return _known(operation, *arguments)
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    **{"add": total, "sub": difference, "mul": product, "truediv": quotient},
+    "and": lambda x, y: _joined("and", x, y),
+    "or": lambda x, y: _joined("or", x, y),
+}
+for _name, _operator in _OPERATORS.items():
+    setattr(Unknown, f"__{_name}__", lambda self, other, of=_operator: of(self, other))
+    setattr(Unknown, f"__r{_name}__", lambda self, other, of=_operator: of(other, self))
+for _name, _operation, _swaps in (
+    *(("lt", "less", False), ("le", "less_equal", False), ("gt", "less", True), ("ge", "less_equal", True)),
+    *(("eq", "equal", False), ("ne", "not_equal", False)),
+):
+    setattr(
+        Unknown,
+        f"__{_name}__",
+        lambda self, other, of=_operation, swaps=_swaps: _compared(of, *((other, self) if swaps else (self, other))),
+    )
+for _name in ("sqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sign", "absolute"):
+    setattr(Unknown, _name, lambda self, of=_name: self._put(of))
+for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
+    setattr(Unknown, f"arc{_name}", lambda self, of=f"a{_name}": self._put(of))
+for _name, _method in {
+    "exp2": lambda x: (x * math.log(2.0)).exp(),
+    "log2": lambda x: x.log() / math.log(2.0),
+    "log10": lambda x: x.log() / math.log(10.0),
+    "logical_not": Unknown.__invert__,
+    **dict.fromkeys(("deg2rad", "radians"), lambda x: x * (math.pi / 180.0)),
+    **dict.fromkeys(("rad2deg", "degrees"), lambda x: x * (180.0 / math.pi)),
+    "fabs": Unknown.__abs__,
+    "square": lambda x: x * x,
+    "reciprocal": lambda x: 1.0 / x,
+    "arctan2": lambda y, x: _binary("atan2", y, x),
+    "logical_and": lambda x, y: _joined("and", x, y),
+    "logical_or": lambda x, y: _joined("or", x, y),
+}.items():
+    setattr(Unknown, _name, _method)

@@ -1,0 +1,97 @@
+"""Models and controllers as folders of C: `export_c`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.local_files import new_folder
+from titop.solvers.programs.c_controllers import read_controller
+from titop.solvers.programs.c_text import c_names, comment
+from titop.solvers.programs.controller_text import ControllerText
+
+#: Types of numbers in C, by precision.
+_TYPES = {"double": "double", "single": "float"}
+_OPEN = '#ifdef __cplusplus\nextern "C" {\n#endif\n'
+_CLOSE = "#ifdef __cplusplus\n}\n#endif\n"
+
+
+def export_c(
+    what: Any, folder: str | Path, prefix: str | None = None, precision: str = "double", sample_time: float | None = None
+) -> dict[str, str]:
+    """Write a controller as C99 to a new folder: ``prefix.h``, ``prefix.c``, and ``test_prefix.c``.
+
+    The C needs no library but the standard's mathematics, no heap and no recursion. What can be tuned is in a structure
+    ``prefix_parameters``, with defaults; functions return a status, 0 when all is well. The header says what every entry of the
+    inputs and outputs is, with units where they are known, how many operations a step takes and how much stack. The test
+    compares with titop's numbers: it is a program that prints the largest error, and returns 0 if it is as small as rounding
+    explains, on the target too.
+
+    ``prefix_initialize`` and ``prefix_reset`` set a controller's memory to rest, ``prefix_step`` computes a sample. With a
+    `Loop` its whole samples of delay are in the step; the header says how long after a sample the outputs act. With its
+    operating point (of `trim`) a step takes the model's outputs and references and gives its inputs; without one it takes what
+    the state space takes. Families are interpolated, and sampled by Tustin's rule, at every sample, as `ScheduledController`
+    does. Noise and limits of actuators belong to the plant: they are not in the C.
+
+    Parameters
+    ----------
+    what : control.StateSpace, control.TransferFunction, LPVModel, ScheduledController of an LPVModel, or Loop of these
+    folder : str or Path
+        A new one; it is written whole or not at all.
+    prefix : str, optional
+        Of all names in C; the system's name by default.
+    precision : str
+        ``"double"`` or ``"single"``.
+    sample_time : float, s, optional
+        Samples a continuous controller by Tustin's rule.
+
+    Returns
+    -------
+    dict of str to str
+        The names in C of inputs and outputs, by their names in titop: what C forbids has become an underscore.
+
+    Raises
+    ------
+    ModelError
+        For what has no program, such as functions in Python; a sample time that is missing or differs from the controller's;
+        prefixes that C forbids; and folders that exist.
+
+    Examples
+    --------
+    >>> import tempfile, control, titop as tt
+    >>> K = control.ss([[0.9]], [[1.0]], [[0.1]], [[0.0]], 0.01, inputs=["hinge_q"], outputs=["hinge"], name="lag")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     names = tt.export_c(K, f"{folder}/lag")
+    ...     sorted(path.name for path in Path(folder, "lag").iterdir()), names["hinge_q"]
+    (['lag.c', 'lag.h', 'test_lag.c'], 'LAG_IN_HINGE_Q')
+    """
+    if precision not in _TYPES:
+        expected = "'double' or 'single'"
+        raise ModelError(Finding("bad-precision", "precision", precision, expected, did_you_mean(precision, _TYPES)))
+    controller = read_controller(what, sample_time)
+    name = _prefix(prefix, controller.name)
+    text = ControllerText(controller, name, _TYPES[precision])
+    head = comment("\n   ".join([*text.about, f"Written by titop {sys.modules['titop'].__version__}. ISO C99."]))
+    guard = f"{name.upper()}_H"
+    files = {
+        f"{name}.h": f"{head}\n#ifndef {guard}\n#define {guard}\n\n{_OPEN}\n{text.header}\n{_CLOSE}\n#endif\n",
+        f"{name}.c": f'{head}\n#include <math.h>\n#include "{name}.h"\n\n{text.source}',
+        f"test_{name}.c": f'{head}\n#include <math.h>\n#include <stdio.h>\n#include "{name}.h"\n\n{text.test}',
+    }
+    with new_folder(folder) as path:
+        for file, content in files.items():
+            (path / file).write_text(content, encoding="ascii", newline="\n")
+    return text.names
+
+
+def _prefix(given: Any, name: str) -> str:
+    """Return the prefix of all names: as given, or made of a name."""
+    if given is None:
+        return c_names([name.split("[")[0]])[name.split("[")[0]]
+    if not isinstance(given, str) or not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", given):
+        advice = f"write prefix={next(iter(c_names([str(given)]).values()))!r}, or leave it out"
+        raise ModelError(Finding("bad-name", "prefix", given, "a name that C allows: letters, digits, underscores", advice))
+    return given
