@@ -10,7 +10,11 @@ import lazy_loader
 
 __version__ = "0.1.0"
 #: Where functions stand that lower layers call by name (`titop.blocks.basics.above`).
-ABOVE = {"resolve": "titop.solvers.resolve", "nonlinear_system": "titop.solvers.linear.nlsys"}
+ABOVE = {
+    "resolve": "titop.solvers.resolve",
+    "nonlinear_system": "titop.solvers.linear.nlsys",
+    "program": "titop.solvers.programs.model_program",
+}
 _first_use, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 

@@ -9,7 +9,8 @@ Read in this order; folders import only from those above them:
 - `sensitivities`: derivatives by all that is not the state;
 - `model`: what users compute with;
 - `native`: how Python functions become machine code; `kernels`: those that the compiled engine passes with;
-- `engines`: the two that resolve systems; `resolve`: a system into a model, by one of them;
+- `engines`: the two that resolve systems; `resolve`: a system into a model, by one of them; `programs`: models as
+  straight-line programs;
 - `equilibrium`: trimming; `linear`: linear models, families of them; `studies`: random parameters and initial states;
 - `control`: control loops around a model;
 - `lft`: linear models that are exact functions of uncertain parameters; `robust`: how stable all of them are;

@@ -9,6 +9,7 @@ derivatives of anything built on them are exact. Kernels call the functions of t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,9 @@ _ARCTANGENT = (1.0, -1 / 3, 1 / 5, -1 / 7, 1 / 9, -1 / 11, 1 / 13, -1 / 15, 1 / 
 _ZERO = np.zeros((3, 3))
 #: For each axis the following one, and the one after it.
 _NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
+
+#: Entry by entry of arrays of number objects.
+_BELOW, _SELECT = np.frompyfunc(lambda x, limit: x.real < limit, 2, 1), np.frompyfunc(select, 3, 1)
 
 
 def replace_entry(array: Array, index: Any, value: Any) -> Array:
@@ -51,6 +55,19 @@ def skew(a: ArrayLike) -> Array:
 def cross(a: Array, b: Array) -> Array:
     """Return the cross products of vectors (..., 3): those of ``np.cross``, in a fourth of its time for few."""
     return a[..., _NEXT] * b[..., _LAST] - a[..., _LAST] * b[..., _NEXT]
+
+
+def axis_rotation(axis: Array, angle: Any) -> Array:
+    """Return the rotation matrix of a turn by an angle (rad) about a unit vector: no branch, and zeros where the axis has them."""
+    (x, y, z), c, s = axis.tolist(), np.cos(angle), np.sin(angle)
+    rest = 1.0 - c
+    return np.array(
+        [
+            [x * x + c * (1.0 - x * x), rest * (x * y) - s * z, rest * (x * z) + s * y],
+            [rest * (x * y) + s * z, y * y + c * (1.0 - y * y), rest * (y * z) - s * x],
+            [rest * (x * z) - s * y, rest * (y * z) + s * x, z * z + c * (1.0 - z * z)],
+        ]
+    )
 
 
 def rotation_exp(phi: ArrayLike) -> Array:
@@ -83,13 +100,18 @@ def quaternion_exp(phi: ArrayLike) -> Array:
 def quaternion_log(q: ArrayLike) -> Array:
     """Return the rotation vector (3, rad) of the unit quaternion `q`, with an angle of at most pi."""
     q = np.asarray(q)
-    vector, w = (q[:3], q[3]) if np.real(q[3]) >= 0 else (-q[:3], -q[3])
+    q = select(q[3].real >= 0.0, q, -q)
+    vector, w = q[:3], q[3]
     s = vector @ vector
-    if np.real(s) < SMALL * np.real(w * w):
-        return 2 / w * _series(_ARCTANGENT, s / (w * w)) * vector
-    sine = np.sqrt(s)
-    angle = 2 * np.arctan(sine / w) if np.real(sine) < np.real(w) else np.pi - 2 * np.arctan(w / sine)
-    return angle / sine * vector
+    small = s.real < SMALL * (w * w).real
+    root = select(small, w, 0.0 * w + 1.0)
+    near = 2 / root * _series(_ARCTANGENT, s / (root * root))
+    if everywhere(small):
+        return near * vector
+    sine = np.sqrt(select(small, 0.0 * s + 1.0, s))
+    acute = sine.real < w.real
+    turn = 2 * np.arctan(select(acute, sine, w) / select(acute, w, sine))
+    return select(small, near, select(acute, turn, np.pi - turn) / sine) * vector
 
 
 def quaternion_product(a: ArrayLike, b: ArrayLike) -> Array:
@@ -120,7 +142,19 @@ def matrix_quaternion(matrix: ArrayLike) -> Array:
     """Return the unit quaternion of a rotation matrix (Shepperd's method)."""
     m = np.asarray(matrix)
     trace = np.trace(m)
-    pivot = int(np.argmax(np.real([m[0, 0], m[1, 1], m[2, 2], trace])))
+    sizes = np.array([m[0, 0], m[1, 1], m[2, 2], trace])
+    if m.dtype != object:
+        q = _quaternion_about(m, trace, int(np.argmax(sizes.real)))
+        return q / np.sqrt(q @ q)
+    q, largest = _quaternion_about(m, trace, 0), sizes[0]
+    for pivot in range(1, 4):
+        larger = sizes[pivot].real > largest.real
+        q, largest = select(larger, _quaternion_about(m, trace, pivot), q), select(larger, sizes[pivot], largest)
+    return q / np.sqrt(q @ q)
+
+
+def _quaternion_about(m: Array, trace: Any, pivot: int) -> Array:
+    """Return four times the largest entry of a matrix's quaternion, the one of the `pivot`, times the quaternion."""
     q = np.empty(4, dtype=m.dtype)
     if pivot == 3:
         q[:] = m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1], 1 + trace
@@ -130,7 +164,7 @@ def matrix_quaternion(matrix: ArrayLike) -> Array:
         q[j] = m[j, i] + m[i, j]
         q[k] = m[k, i] + m[i, k]
         q[3] = m[k, j] - m[j, k]
-    return q / np.sqrt(q @ q)
+    return q
 
 
 def rotation_log(matrix: ArrayLike) -> Array:
@@ -217,6 +251,62 @@ def _right_jacobian_coupling(rho: Array, phi: Array) -> Array:
     return symmetric - skew((0.5 - c2 * s) * rho + (2 * c2 - c1) * d * phi)
 
 
+def below(numbers: Array, limit: float) -> Array:
+    """Return which numbers are below a limit, by their real parts."""
+    return numbers.real < limit if numbers.dtype != object else _BELOW(numbers, limit)
+
+
+def where(chosen: Array, x: Array, y: Array) -> Array:
+    """Return ``np.where(chosen, x, y)``, also of truths that are not known yet (dtype object)."""
+    return np.where(chosen, x, y) if chosen.dtype != object else _SELECT(chosen, x, y)
+
+
+def entrywise(function: Callable[[Any], Any], numbers: Array) -> Array:
+    """Return a function of NumPy's of numbers, among which (dtype object) may be plain ones."""
+    result: Array = function(numbers) if numbers.dtype != object else np.frompyfunc(function, 1, 1)(numbers)
+    return result
+
+
+def is_finite(numbers: Array) -> bool:
+    """Tell whether all numbers are finite; those that are not known yet count as such."""
+    return numbers.dtype == object or bool(np.isfinite(numbers).all())
+
+
+def mirrored(matrix: Array) -> Array:
+    """Return a symmetric matrix: of numbers that are not known yet the lower half is made the upper one, and not computed."""
+    if matrix.dtype != object:
+        return matrix
+    upper = np.triu_indices(len(matrix), 1)
+    matrix = matrix.copy()
+    matrix.T[upper] = matrix[upper]
+    return matrix
+
+
+def solve(matrix: Array, right: Array) -> Array:
+    """Return ``matrix^-1 right`` of a symmetric, positive definite matrix; see `factored` for numbers that are not known yet."""
+    if matrix.dtype != object and right.dtype != object:
+        return np.linalg.solve(matrix, right)
+    lower, pivots = factored(matrix)
+    x = np.array(right, dtype=object)
+    for k in range(len(x)):
+        x[k] = x[k] - lower[k, :k] @ x[:k]
+    for k in reversed(range(len(x))):
+        x[k] = x[k] * (1.0 / pivots[k]) - lower[k + 1 :, k] @ x[k + 1 :]
+    return x
+
+
+def factored(matrix: Array) -> tuple[Array, Array]:
+    """Return the factors ``L D L^T`` of a symmetric matrix (dtype object): L with ones on its diagonal, and the pivots D (n)."""
+    left, count = np.array(matrix, dtype=object), len(matrix)
+    lower = np.eye(count).astype(object)
+    for k in range(count):
+        inverse = 1.0 / left[k, k]
+        for i in range(k + 1, count):
+            lower[i, k] = left[k, i] * inverse
+            left[i, i:] = left[i, i:] - lower[i, k] * left[k, i:]
+    return lower, np.diag(left)
+
+
 def _assembled(a: Array, b: Array, c: Array, d: Array) -> Array:
     """Return the 6x6 matrix ``[[a, b], [c, d]]``."""
     matrix = np.empty((6, 6), dtype=np.result_type(a, b, c, d))
@@ -272,6 +362,7 @@ def rotation_coefficients(s: Any) -> tuple[Any, Any, Any]:
     c = 1 / 6 - s * (1 / 120 - s * (1 / 5040 - s * (1 / 362880 - s * (1 / 39916800 - s / 6227020800))))
     if everywhere(small):
         return a, b, c
+    s = select(small, 0.0 * s + 1.0, s)  # where the series hold, the closed forms have derivatives too
     t = np.sqrt(s)
     far = np.sin(t) / t, (1.0 - np.cos(t)) / s, (t - np.sin(t)) / (s * t)
     return select(small, a, far[0]), select(small, b, far[1]), select(small, c, far[2])
@@ -284,6 +375,7 @@ def coefficient_slopes(s: Any, b: Any, c: Any) -> tuple[Any, Any]:
     dc = -1 / 120 + s * (1 / 2520 - s * (1 / 120960 - s * (1 / 9979200 - s * (1 / 1245404160 - s / 217945728000))))
     if everywhere(small):
         return db, dc
+    s = select(small, 0.0 * s + 1.0, s)
     far = (0.5 * (1.0 - c * s) - b) / s, (b - 3.0 * c) / (2.0 * s)
     return select(small, db, far[0]), select(small, dc, far[1])
 
@@ -295,6 +387,7 @@ def coupling_coefficients(s: Any) -> tuple[Any, Any]:
     c3 = 1 / 120 - s * (1 / 2520 - s * (1 / 120960 - s * (1 / 9979200 - s / 1245404160)))
     if everywhere(small):
         return c2, c3
+    s = select(small, 0.0 * s + 1.0, s)
     t = np.sqrt(s)
     far = (s + 2 * np.cos(t) - 2) / (2 * s * s), (2 * t - 3 * np.sin(t) + t * np.cos(t)) / (2 * s * s * t)
     return select(small, c2, far[0]), select(small, c3, far[1])
@@ -306,6 +399,7 @@ def half_cotangent(s: Any) -> Any:
     near = 1 / 12 + s * (1 / 720 + s * (1 / 30240 + s * (1 / 1209600 + s * (1 / 47900160 + s * 691 / 1307674368000))))
     if everywhere(small):
         return near
+    s = select(small, 0.0 * s + 1.0, s)
     t = np.sqrt(s)
     return select(small, near, 1.0 / s - np.cos(0.5 * t) / (2.0 * t * np.sin(0.5 * t)))
 
@@ -316,6 +410,7 @@ def half_cotangent_slope(s: Any) -> Any:
     near = 1 / 720 + s * (2 / 30240 + s * (3 / 1209600 + s * (4 / 47900160 + s * 5 * 691 / 1307674368000)))
     if everywhere(small):
         return near
+    s = select(small, 0.0 * s + 1.0, s)
     t = np.sqrt(s)
     sine = np.sin(0.5 * t)
     return select(small, near, -1.0 / (s * s) + np.cos(0.5 * t) / (4.0 * s * t * sine) + 1.0 / (8.0 * s * sine * sine))

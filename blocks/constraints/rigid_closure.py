@@ -190,6 +190,8 @@ class RigidClosure(MultiplierClosure):
         rows = self.rows
         aligned = (rows.aligned1 @ R * rows.aligned2).sum(axis=1)
         value: Array = rows.linear @ r + rows.rotation @ rotation_log(R) + aligned - rows.offset
+        if not rows.period.any():
+            return value
         return value - rows.period * np.rint(np.real(value) / np.where(rows.period == 0, 1.0, np.real(rows.period)))
 
     def gradients(self, R: Array, r: Array) -> tuple[Array, Array]:

@@ -12,6 +12,8 @@ from titop.blocks.basics.differences import derivative, settled_step
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.taylor import imaginary_part, is_complex, real_part
 from titop.blocks.basics.tolerances import COMPLEX_STEP
+from titop.blocks.programs.differentiation import graph_of, slopes
+from titop.blocks.programs.graph import Graph
 
 #: Steps of second derivatives over those of differences, and their direction in the complex plane.
 _SECOND, _DIAGONAL = 0.1, np.exp(0.25j * np.pi)
@@ -107,6 +109,8 @@ class OwnCoordinates:
         A complex step (Squire and Trapp, SIAM Review 40, 1998), or differences if imaginary parts are already used by an outer
         complex step.
         """
+        if (graph := graph_of(q)) or (graph := graph_of(direction)):
+            return np.tensordot(direction, self._recorded_slopes(graph, function, q)[1], 1)
         if self.complex_safe and not is_complex(q) and not is_complex(direction):
             return imaginary_part(np.asarray(function(self.integrate(q, 1j * COMPLEX_STEP * direction)))) / COMPLEX_STEP
         return self._by_differences(function, q, direction)
@@ -121,11 +125,17 @@ class OwnCoordinates:
 
     def _with_slopes(self, function: Callable[[Array], Array], q: Array) -> tuple[Array, Array]:
         """Return ``function(q)``, and its derivatives along the coordinates stacked first."""
+        if graph := graph_of(q):
+            return self._recorded_slopes(graph, function, q)
         if self.complex_safe and not is_complex(q):  # the value is the real part of any of its complex steps
             steps = (self.integrate(q, 1j * COMPLEX_STEP * direction) for direction in np.eye(self.nv))
             stepped = np.array([np.array(function(moved)) for moved in steps])  # copied: functions may reuse their arrays
             return real_part(stepped[0]), imaginary_part(stepped) / COMPLEX_STEP
         return np.array(function(q)), np.array([self.along(function, q, direction) for direction in np.eye(self.nv)])
+
+    def _recorded_slopes(self, graph: Graph, function: Callable[[Array], Any], q: Array) -> tuple[Array, Array]:
+        """Return the same of numbers that are not known yet."""
+        return slopes(function, lambda dq: self.integrate(q, dq), self.nv, graph)
 
     def takes_second(self, q: Array) -> bool:
         """Tell whether `second_along` is applicable: plain coordinates, and functions that accept complex numbers."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.choices import select
 from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, cross, rotation_exp, twist_transport
@@ -18,6 +19,7 @@ from titop.blocks.constraints.closure import Closure
 from titop.blocks.contract.block import Block, PortRef, is_titops_own
 from titop.blocks.contract.fields import put
 from titop.blocks.contract.target_motion import NO_STATES, TargetMotion
+from titop.blocks.programs.differentiation import graph_of
 
 
 class TargetLoads(NamedTuple):
@@ -296,10 +298,10 @@ def relative_rates(R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Arr
 
 def line_along(r: Array) -> tuple[Any, Array]:
     """Return the length (m) of a vector and its direction (3), both zero for a zero vector."""
-    distance = np.sqrt(r @ r)
-    if np.real(distance) == 0.0:
-        return 0.0, np.zeros(3)
-    return distance, r / distance
+    square = r @ r
+    apart = square.real != 0.0
+    distance = np.sqrt(select(apart, square, 0.0 * square + 1.0))
+    return select(apart, distance, 0.0 * square), select(apart, r / distance, 0.0 * r.real)
 
 
 def opposite_wrenches(R: Array, r: Array, at: Array, force: Array) -> tuple[Array, Array]:
@@ -328,13 +330,18 @@ def motion_among(
     turns = [np.eye(3), *(back @ rotation for rotation, _ in poses[1:])]
     places = [np.zeros(3)]
     for _, position in poses[1:]:
-        size = np.abs(_values(position)).sum() + np.abs(_values(origin)).sum() + reach
-        places.append(_place_or_coincident(back @ (position - origin), places, COINCIDENT * size))
+        places.append(_place_or_coincident(back @ (position - origin), places, position, origin, reach))
     return TargetMotion(np.array(turns), np.array(places), np.array(twists), q, v, u, x)
 
 
-def _place_or_coincident(place: Array, others: list[Array], rounding: float) -> Array:
-    """Return a place (3, m), or the value of the last of the others within `rounding`; derivatives are those of the place."""
+def _place_or_coincident(place: Array, others: list[Array], position: Array, origin: Array, reach: float) -> Array:
+    """Return a place (3, m), or the value of the last of the others within `rounding`; derivatives are those of the place.
+
+    One that is not known yet is taken as it is.
+    """
+    if graph_of(place) is not None:
+        return place
+    rounding = COINCIDENT * (np.abs(_values(position)).sum() + np.abs(_values(origin)).sum() + reach)
     here = _values(place)
     offsets = [_values(other) - here for other in others]
     near = [offset for offset in offsets if np.abs(offset).sum() <= rounding]

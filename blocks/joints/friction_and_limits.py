@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from titop.blocks.basics.choices import select
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.paths import entry_of
 from titop.blocks.basics.spatial import Array
@@ -114,9 +115,12 @@ def stop_bounds(limits: Array) -> tuple[Array, Array, Array]:
 
 def _depth(limits: Array, q: Array) -> tuple[Array, Array]:
     """Return the depths of the positions in their stops, and the sides of these: -1 lower, 1 upper."""
-    lower, upper = limits[:, 0], limits[:, 1]
-    below, above = np.real(q) < np.real(lower), np.real(q) > np.real(upper)
-    return np.where(below, lower - q, np.where(above, q - upper, 0.0 * q)), np.where(below, -1.0, 1.0)
+    sides = []
+    for lower, upper, x in zip(limits[:, 0], limits[:, 1], q, strict=True):
+        below, above = x.real < lower.real, x.real > upper.real
+        sides.append((select(below, lower - x, select(above, x - upper, 0.0 * x)), select(below, -1.0, 1.0)))
+    depths, signs = zip(*sides, strict=True)
+    return np.array(depths), np.array(signs)
 
 
 def bounded_sides(limits: Array) -> tuple[tuple[bool, bool], ...]:

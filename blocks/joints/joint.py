@@ -300,5 +300,6 @@ def is_elementary(joint: Block) -> bool:
 
 def unit_vector(axis: Array) -> Array:
     """Return the unit vector along `axis`, of any length."""
-    axis = axis / np.abs(np.real(axis)).max()
+    if axis.dtype != object:
+        axis = axis / np.abs(np.real(axis)).max()
     return axis / np.sqrt(axis @ axis)

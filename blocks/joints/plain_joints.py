@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.spatial import Array, cross, rotation_exp
+from titop.blocks.basics.spatial import Array, axis_rotation, cross
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.contract.block import ParameterFields
 from titop.blocks.contract.fields import Field
@@ -62,7 +62,7 @@ class Revolute(AxialJoint):
 
     def pose(self, port: str, q: Array) -> tuple[Array, Array]:
         """Return the rotation by the angle q (key A, eq. 34)."""
-        return rotation_exp(q[0] * unit_vector(self.axis)), np.zeros(3)
+        return axis_rotation(unit_vector(self.axis), q[0]), np.zeros(3)
 
     def motion_subspace(self, port: str, q: Array) -> Array:
         """Return the axis as an angular motion (6 x 1)."""
@@ -109,7 +109,7 @@ class Screw(AxialJoint):
     def pose(self, port: str, q: Array) -> tuple[Array, Array]:
         """Return the rotation by q and the translation by pitch times q."""
         axis = unit_vector(self.axis)
-        return rotation_exp(q[0] * axis), self.pitch[0] * q[0] * axis
+        return axis_rotation(axis, q[0]), self.pitch[0] * q[0] * axis
 
     def motion_subspace(self, port: str, q: Array) -> Array:
         """Return the screw axis (6 x 1)."""
@@ -130,7 +130,7 @@ class Cylindrical(AxialJoint):
     def pose(self, port: str, q: Array) -> tuple[Array, Array]:
         """Return the translation by q[0] and the rotation by q[1]."""
         axis = unit_vector(self.axis)
-        return rotation_exp(q[1] * axis), q[0] * axis
+        return axis_rotation(axis, q[1]), q[0] * axis
 
     def motion_subspace(self, port: str, q: Array) -> Array:
         """Return the axis as a linear and as an angular motion (6 x 2)."""
@@ -170,10 +170,10 @@ class Universal(Joint):
 
     def pose(self, port: str, q: Array) -> tuple[Array, Array]:
         """Return the rotation by q[0] about axis1, then by q[1] about axis2."""
-        return rotation_exp(q[0] * unit_vector(self.axis1)) @ self._second(q), np.zeros(3)
+        return axis_rotation(unit_vector(self.axis1), q[0]) @ self._second(q), np.zeros(3)
 
     def _second(self, q: Array) -> Array:
-        return rotation_exp(q[1] * unit_vector(self.axis2))
+        return axis_rotation(unit_vector(self.axis2), q[1])
 
     def motion_subspace(self, port: str, q: Array) -> Array:
         """Return both axes as angular motions in the child's frame (6 x 2)."""
@@ -218,7 +218,7 @@ class Planar(Joint):
 
     def pose(self, port: str, q: Array) -> tuple[Array, Array]:
         """Return the translation by (x, y) and the rotation by theta."""
-        return rotation_exp(q[2] * np.array([0.0, 0.0, 1.0])), np.array([q[0], q[1], 0 * q[0]])
+        return axis_rotation(np.array([0.0, 0.0, 1.0]), q[2]), np.array([q[0], q[1], 0 * q[0]])
 
     def motion_subspace(self, port: str, q: Array) -> Array:
         """Return the joint frame's x and y in the child's frame, and the rotation (6 x 3)."""

@@ -2,5 +2,6 @@
 
 - `program`: the program, a value;
 - `graph`: numbers that are not known yet, which record what is done to them;
+- `branches`: functions that branch on such numbers, followed along every path;
 - `differentiation`: derivatives of what was recorded.
 """

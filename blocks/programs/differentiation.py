@@ -82,7 +82,9 @@ class _Slopes:
                 slope = _SLOPES.get(operation)
                 slopes = slope(self.graph.known(place), *known) if slope else (0.0,) * len(arguments)
             pairs = zip(arguments, slopes, strict=True)
-            self._known[place] = [(k, x) for k, x in pairs if k in self.depends and (isinstance(x, Unknown) or callable(x) or x)]
+            self._known[place] = [
+                (k, x) for k, x in pairs if k in self.depends and (isinstance(x, Unknown) or callable(x) or x)
+            ]
         return self._known[place]
 
 
@@ -163,3 +165,17 @@ def replaced(results: Array, values: Mapping[Unknown, Any]) -> Array:
             known[place] = applied(operation, *(known.get(k, graph.known(k)) for k in arguments))
     new = [known.get(number.place, number) if isinstance(number, Unknown) else number for number in flat]
     return array_of(new).reshape(np.shape(results))
+
+
+def slopes(function: Callable[[Array], Any], moved: Callable[[Array], Array], count: int, graph: Graph) -> tuple[Array, Array]:
+    """Return ``function(moved(0))`` and its derivatives (count, ...) by the entries of ``moved``'s argument (count), at zero."""
+    steps = graph.fresh(count)
+    values, rest = np.asarray(function(moved(steps)), dtype=object), dict.fromkeys(steps, 0.0)
+    return replaced(values, rest), np.moveaxis(replaced(jacobian(values, list(steps)), rest), -1, 0)
+
+
+def graph_of(numbers: Array) -> Graph | None:
+    """Return the graph of an array of numbers; None if none of them is unknown."""
+    if numbers.dtype != object:
+        return None
+    return next((number.graph for number in numbers.flat if isinstance(number, Unknown)), None)

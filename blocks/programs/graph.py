@@ -10,6 +10,7 @@ import functools
 import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ from titop.blocks.basics.choices import Undecided
 from titop.blocks.basics.spatial import Array
 from titop.blocks.programs.program import CONSTANT, INPUT, OPERATIONS, Output, Program, Value
 
+#: Tells which way a branch on an unknown truth goes; see `branches`.
+ANSWER: ContextVar[Callable[[Unknown], bool] | None] = ContextVar("answer", default=None)
+
 #: Operations whose arguments may be exchanged.
 _SYMMETRIC = {"add", "multiply", "equal", "not_equal", "and", "or"}
 #: Larger whole exponents become powers, smaller ones products.
@@ -25,11 +29,15 @@ _LARGEST_EXPONENT = 16
 
 
 class Graph:
-    """What has been recorded: values, each computed from earlier ones."""
+    """What has been recorded: values, each computed from earlier ones.
 
-    def __init__(self) -> None:
+    `nominal`: what the inputs are (size each) where choices are made that programs keep, such as those of pivots.
+    """
+
+    def __init__(self, nominal: Mapping[str, Array] | None = None) -> None:
         self.values: list[Value] = []
         self._known: dict[tuple[str, tuple[Any, ...]], int] = {}
+        self._nominal, self._numbers = nominal or {}, dict[int, float]()
 
     def put(self, operation: str, *arguments: Any) -> Unknown:
         """Return the number of a value, which is recorded if it is new."""
@@ -62,6 +70,25 @@ class Graph:
                     waiting += value.arguments
         return sorted(found)
 
+    def nominal(self, place: int) -> float:
+        """Return what a value is at the nominal inputs."""
+        if place not in self._numbers:
+            for k in self.needed([place]):
+                if k in self._numbers:
+                    continue
+                operation, arguments = self.values[k]
+                if operation == INPUT:
+                    self._numbers[k] = float(self._nominal[arguments[0]][arguments[1]])
+                elif operation == CONSTANT:
+                    self._numbers[k] = arguments[0]
+                else:
+                    self._numbers[k] = _known(operation, *(self._numbers[argument] for argument in arguments))
+        return self._numbers[place]
+
+    def fresh(self, size: int) -> Array:
+        """Return unknowns (size) that are no input of a program: to differentiate by, and to be replaced then."""
+        return self.input(f"fresh {len(self.values)}", size)
+
     def program(self, inputs: Mapping[str, int], outputs: Mapping[str, Any]) -> Program:
         """Return the program of arrays of numbers, known and unknown; unknowns are of inputs with these names and sizes."""
         arrays = {name: np.asarray(output, dtype=object) for name, output in outputs.items()}
@@ -80,6 +107,10 @@ def array_of(entries: Sequence[Any]) -> Array:
     array = np.empty(len(entries), dtype=object)
     array[:] = entries
     return array
+
+
+class UndecidedBranch(TypeError):
+    """A branch looks at a number that is not known yet."""
 
 
 class Unknown(Undecided):
@@ -102,12 +133,19 @@ class Unknown(Undecided):
 
     imag = 0.0
 
+    @property
+    def nominal(self) -> float:
+        """What the number is at the nominal inputs."""
+        return self.graph.nominal(self.place)
+
     def conjugate(self) -> Unknown:
         """Return the number: it is real."""
         return self
 
     def __bool__(self) -> bool:
-        raise TypeError("a branch on a number that is not known yet: write tt.Kinematics.where(condition, yes, no)")
+        if (answer := ANSWER.get()) is None:
+            raise UndecidedBranch("a branch on a number that is not known yet: write tt.Kinematics.where(condition, yes, no)")
+        return answer(self)
 
     def __float__(self) -> float:
         raise TypeError(

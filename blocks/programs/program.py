@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.spatial import Array, entrywise
 
 #: Where a value that is no operation comes from: a constant, its number; an input, its name and the place there; a total of a
 #: loop, the loop's index and the place among its totals.
@@ -128,9 +128,7 @@ def _total(loop: Loop, known: list[Any], stack: tuple[int, ...]) -> Array:
 
 
 def _each(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a function of NumPy's that takes arrays of objects, of which some are numbers without derivatives, as well."""
-    entrywise = np.frompyfunc(function, 1, 1)
-    return lambda x: entrywise(x) if np.asarray(x).dtype == object else function(x)
+    return lambda x: entrywise(function, np.asarray(x))
 
 
 def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

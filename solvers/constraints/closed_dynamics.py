@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
-from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.spatial import Array, is_finite, mirrored, solve
 from titop.blocks.basics.tolerances import BALANCED, CANCELLED, CONSISTENT, EXACT
 from titop.graph.checking.tree import massless_joint
 from titop.solvers.arguments.reading import overflow
@@ -24,7 +24,7 @@ from titop.solvers.constraints import branch
 from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.constraints.engine_interface import Constraints
 from titop.solvers.constraints.interaction_loads import relative_pose
-from titop.solvers.constraints.multipliers import DEPENDENT, ROUNDED, Partition, Shares, independent_rows, solve
+from titop.solvers.constraints.multipliers import DEPENDENT, ROUNDED, Partition, Shares, independent_rows
 from titop.solvers.mechanism.inputs import PortPush, Push
 
 #: From this ratio of unbalanced to needed and applied efforts on, efforts contradict the accelerations, which may come from a
@@ -148,12 +148,13 @@ def _accelerations(
     start = start + partition.follow(-(rows.bias + rows.jacobian @ start))
     missing = tau - mechanism.engine.dynamics.tree_inverse(q, v, start, pushes)
     whole, sizes = mechanism.engine.dynamics.mass_matrix(q), mechanism.scale.coordinates
-    inertia = free.T @ whole @ free
-    largest = (np.real(np.diag(whole)) * sizes**2).max(initial=0.0)  # moves along all motions, but for their rounding
-    least = ROUNDED * largest * (np.real(free) ** 2 / sizes[:, None] ** 2).sum(axis=0)
-    _refuse_massless(mechanism, inertia, least, partition.independent)
+    inertia = mirrored(free.T @ whole @ free)
+    if inertia.dtype != object:
+        largest = (np.real(np.diag(whole)) * sizes**2).max(initial=0.0)  # moves along all motions, but for their rounding
+        least = ROUNDED * largest * (np.real(free) ** 2 / sizes[:, None] ** 2).sum(axis=0)
+        _refuse_massless(mechanism, inertia, least, partition.independent)
     result: Array = start + free @ solve(inertia, free.T @ missing)
-    if not np.isfinite(result).all():
+    if not is_finite(result):
         raise ModelError(overflow(mechanism.assembly))
     return result
 

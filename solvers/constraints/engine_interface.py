@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.spatial import Array, is_finite
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Joined
 from titop.solvers.arguments.reading import overflow
@@ -34,7 +34,7 @@ class Constraints(NamedTuple):
 def finite_constraints(assembly: Assembly, error: Array, jacobian: Array, bias: Array) -> Constraints:
     """Return the constraints. Raises `ModelError` if a number is not finite."""
     rows = Constraints(error, jacobian, bias)
-    if not all(np.isfinite(part).all() for part in rows):
+    if not all(map(is_finite, rows)):
         raise ModelError(overflow(assembly))
     return rows
 

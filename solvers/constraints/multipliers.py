@@ -1,7 +1,8 @@
 """Linear algebra of rigid closures and gears: which constraints are independent, and what follows from this choice.
 
 All functions accept complex numbers, for derivatives by complex steps, and number objects such as truncated power series.
-Pivots are chosen by real parts only; the computations that follow use the full numbers.
+Pivots are chosen by real parts only (of unknown numbers of a program at its nominal state); the computations that follow use
+the full numbers.
 
 Whether constraints are independent depends on the geometry, not on the masses. It is judged on the constraint Jacobian J, with
 lengths of constraints and coordinates in units of the system's size. A constraint counts as dependent when, after projection
@@ -47,7 +48,7 @@ def real_parts(matrix: Array) -> Array:
     """Return the real parts of the entries: numbers or number objects."""
     if matrix.dtype != object:
         return np.real(matrix)
-    return np.array([float(entry.real) for entry in matrix.flat]).reshape(matrix.shape)
+    return np.array([getattr(entry, "nominal", entry.real) for entry in matrix.flat], dtype=float).reshape(matrix.shape)
 
 
 def solve(matrix: Array, right: Array) -> Array:

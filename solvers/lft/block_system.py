@@ -138,7 +138,7 @@ def _port(reference: Passes, states: list[State], k: int, port: str | None, own:
     wrench = np.zeros(6)
     for child, state in zip(reference.nodes, states, strict=True):
         if child.parent == k and child.port == port:
-            wrench += twist_transport(*child.mount).T @ (state.MA @ state.A + state.pA)
+            wrench += twist_transport(*child.mount).T @ state.W
     path = block.name if port is None else f"{block.name}.{port}"
     external, turning = _external(reference, path, states[k].rotation @ rotation, pushes)
     return LoadedPort(leg, wrench - external, turning)

@@ -260,7 +260,8 @@ def _base_terms(at: OperatingPoint) -> tuple[Array, Array]:
     """Return the wrenches (nv, 6) on the world by unit accelerations, and the inertia (6, 6) of the whole about its origin."""
     passes = reference_passes(at.model.mechanism.assembly)
     zero, imposed = np.zeros(at.model.nv), np.ones(at.model.nv, dtype=bool)
-    _, _, states = passes.resolve(at.q, zero, zero, zero, imposed, (), bare=True)
+    states = passes.resting_states(at.q, imposed)
+    passes.inward_elimination(states, zero, zero, zero, imposed)
     L, rigid = np.zeros((at.model.nv, 6)), np.zeros((6, 6))
     for k, (node, state) in enumerate(zip(passes.nodes[1:], states[1:], strict=True), start=1):
         column, place = state.M_hat[:, 6:], k

@@ -198,6 +198,46 @@ class Model(Resolved):
 
     # for other tools
 
+    def program(self, *functions: str, parameters: Sequence[str] = (), inputs: Sequence[str] = (), at: Any = None) -> Any:
+        """Return functions of the model as straight-line programs: for very many states, C, FMUs and graphics processors.
+
+        The reference engine computes them once with numbers that are not known yet. What does not depend on these is computed at
+        once, and no number twice. Constants are those of this model.
+
+        Parameters
+        ----------
+        functions : str
+            Names of functions: ``"forward_dynamics"``, ``"inverse_dynamics"``, their ``_derivatives``, ``"mass_matrix"``,
+            ``"inverse_mass_matrix"``, ``"nonlinear_effects"``, ``"gravity_effects"``, ``"passive_efforts"``, ``"energy"``
+            (kinetic, potential), ``"momentum"``, ``"center_of_mass"``, ``"configuration_rate"``.
+        parameters : sequence of str, optional
+            Names of parameters that are arguments of the programs; others keep their values. Values are not checked.
+        inputs : sequence of str, optional
+            Names of inputs of actuators and blocks that are arguments, as ``u``; others are zero.
+        at : array_like (nq,), optional
+            Nominal configuration: which closures' constraints and coordinates are dependent is chosen here. By default a generic
+            one, of closed loops one on the regular branch.
+
+        Returns
+        -------
+        Program
+
+        Raises
+        ------
+        ModelError
+            For unknown names, and for blocks whose functions cannot be recorded (named, with the reason).
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> s = tt.System("pendulum", gravity=[0, 0, -9.81])
+        >>> s.connect("world", tt.RigidBody("bob", 1.0, [0, 0, -1.0]), tt.Revolute("hinge", axis=[0, 1, 0]))
+        >>> p = s.resolve().program("forward_dynamics")
+        >>> p.operations < 10, p.forward_dynamics([0.5], [0.0], [0.0]).round(3)
+        (True, array([-4.703]))
+        """
+        return above("program")(self, *functions, parameters=parameters, inputs=inputs, at=at)
+
     def to_nlsys(
         self, inputs: Any, outputs: Any = None, point: Any = None, independent: Sequence[str] | None = None
     ) -> NonlinearIOSystem:

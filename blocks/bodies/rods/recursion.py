@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.spatial import Array, cross
+from titop.blocks.basics.spatial import Array, below, cross, entrywise, where
 from titop.blocks.bodies.rods.discretisation import RodNumbers, as_twists
 from titop.blocks.bodies.water.immersion import skews
 
@@ -110,15 +110,15 @@ def _squared_angles(displacements: Array) -> Array:
 def _values(s: Array) -> list[Array]:
     """Return f1 to f4."""
     small, near, far = _sides(s)
-    angle = np.sqrt(far)
-    sine, cosine = np.sin(angle), np.cos(angle)
+    angle = entrywise(np.sqrt, far)
+    sine, cosine = entrywise(np.sin, angle), entrywise(np.cos, angle)
     closed = (
         (4.0 - 4.0 * cosine - angle * sine) / (2.0 * far),
         (4.0 * angle - 5.0 * sine + angle * cosine) / (2.0 * far * angle),
         (2.0 - 2.0 * cosine - angle * sine) / (2.0 * far**2),
         (2.0 * angle - 3.0 * sine + angle * cosine) / (2.0 * far**2 * angle),
     )
-    return [np.where(small, _polynomial(row, near), one) for row, one in zip(_OF_VALUES, closed, strict=True)]
+    return [where(small, _polynomial(row, near), one) for row, one in zip(_OF_VALUES, closed, strict=True)]
 
 
 def _slopes(s: Array, f1: Array, f2: Array, f3: Array, f4: Array) -> list[Array]:
@@ -130,13 +130,13 @@ def _slopes(s: Array, f1: Array, f2: Array, f3: Array, f4: Array) -> list[Array]
         (0.5 * f2 - far * f4 - 2.0 * f3) / far,
         (f3 - 5.0 * f4) / (2.0 * far),
     )
-    return [np.where(small, _polynomial(row, near), one) for row, one in zip(_OF_SLOPES, closed, strict=True)]
+    return [where(small, _polynomial(row, near), one) for row, one in zip(_OF_SLOPES, closed, strict=True)]
 
 
 def _sides(s: Array) -> tuple[Any, Array, Array]:
     """Return where the series are used, and squares for them and for closed forms, both harmless elsewhere."""
-    small = np.real(s) < _SERIES
-    return small, np.where(small, s, 0.0 * s), np.where(small, _SERIES + 0.0 * s, s)
+    small = below(s, _SERIES)
+    return small, where(small, s, 0.0 * s), where(small, _SERIES + 0.0 * s, s)
 
 
 def _polynomial(coefficients: Array, s: Array) -> Array:

@@ -22,13 +22,14 @@ from functools import cached_property
 import numpy as np
 
 from titop.blocks.basics.errors import ModelError
-from titop.blocks.basics.spatial import Array, twist_transport
+from titop.blocks.basics.spatial import Array, is_finite, mirrored, solve, twist_transport
 from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.contract.applied import BlockMotion, efforts_at, is_acted_on
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import port_terms
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import motion_among
+from titop.blocks.programs.branches import explored
 from titop.graph.checking.tree import massless_joint
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Connection, Joined
@@ -56,7 +57,10 @@ class Node:
 
 @dataclass
 class State:
-    """The quantities of a block in the passes: pose, twist, transports, law, elimination, results."""
+    """The quantities of a block in the passes: pose, twist, transports, law, elimination, results.
+
+    `MA` and `pA` are those of elimination, W that of motions that are all imposed.
+    """
 
     rotation: Array
     position: Array
@@ -69,6 +73,7 @@ class State:
     MA: Array = field(default_factory=lambda: np.zeros((6, 6)))
     pA: Array = field(default_factory=lambda: np.zeros(6))
     A: Array = field(default_factory=lambda: np.zeros(6))
+    W: Array = field(default_factory=lambda: np.zeros(6))
 
 
 class Passes:
@@ -124,8 +129,8 @@ class Passes:
                     V=twist,
                     B=onto @ np.hstack([to_port, subspace]),
                     gamma=onto @ gamma,
-                    M=np.array(node.block.mass_matrix(q[node.q])),  # a copy: the block may return the same array again
-                    h=node.block.gyroscopic(q[node.q], v[node.v], twist),
+                    M=np.array(explored(node.block.mass_matrix, q[node.q])),  # a copy: the block may return the same array again
+                    h=explored(node.block.gyroscopic, q[node.q], v[node.v], twist),
                 )
             )
         return states
@@ -134,7 +139,7 @@ class Passes:
         """Subtract loads and pushes from the laws of the blocks on which they act."""
         for load in self.assembly.loads if loads else ():
             rotation = self.port_pose(states, q, load.target.block.name, load.target.name)[0]
-            self._subtract(states, q, load.target.block.name, load.target.name, load.wrench(rotation))
+            self._subtract(states, q, load.target.block.name, load.target.name, explored(load.wrench, rotation))
         for port, inertial, wrench in port_pushes(pushes):
             block, name = self.mechanism.ports[port]
             if inertial:
@@ -147,7 +152,7 @@ class Passes:
         for node, state in zip(self.nodes, states, strict=True):
             if is_acted_on(node.block):
                 at = BlockMotion(q[node.q], v[node.v], state.V, state.rotation, state.position)
-                state.h = state.h - efforts_at(node.block, at, self.assembly.gravity, all_of_them)
+                state.h = state.h - explored(efforts_at, node.block, at, self.assembly.gravity, all_of_them)
 
     def add_interactions(
         self, states: list[State], q: Array, v: Array, inputs: Mapping[str, Array], all_of_them: bool = True
@@ -156,9 +161,9 @@ class Passes:
 
         Unless `all_of_them`, only those of a field of gravity.
         """
-        total = np.zeros(self.nv)
+        total: Array = np.zeros(self.nv)
         for loop in (loop for loop in self.mechanism.interactions if all_of_them or loop.closure.is_gravity):
-            wrenches, efforts = loop.closure.act(self.target_motion(states, loop, q, v, inputs.get(loop.closure.name)))
+            wrenches, efforts = explored(loop.closure.act, self.target_motion(states, loop, q, v, inputs.get(loop.closure.name)))
             for ref, wrench in zip(loop.ports, wrenches, strict=True):
                 self._subtract(states, q, ref.block.name, ref.name, wrench)
             total = total.astype(np.result_type(total, efforts))
@@ -193,11 +198,11 @@ class Passes:
             state.MA, state.pA = M[:6, :6], h[:6] + M[:6, m] @ a[node.v][m - 6]
             if f.size:
                 free = effort[node.v][f - 6] - h[f] - M[np.ix_(f, m)] @ a[node.v][m - 6]
-                state.MA = state.MA - M[:6, f] @ self._solve(M, f, M[f, :6])
+                state.MA = mirrored(state.MA - M[:6, f] @ self._solve(M, f, M[f, :6]))
                 state.pA = state.pA + M[:6, f] @ self._solve(M, f, free)
             M_parent, h_parent = hats[node.parent]
             if node.parent:
-                M_parent += state.B.T @ state.MA @ state.B
+                M_parent += mirrored(state.B.T @ state.MA @ state.B)
                 h_parent += state.B.T @ (state.MA @ state.gamma + state.pA)
         return hats
 
@@ -219,16 +224,28 @@ class Passes:
                 )
             effort[node.v][m - 6] = M[m, :6] @ state.A + M[m, 6:] @ along + h[m]
 
+    def balance(self, states: list[State], a: Array, effort: Array, base: Array) -> None:
+        """Write the efforts of motions that are all imposed into `effort`: wrenches alone are passed inwards."""
+        for node, state, A in zip(self.nodes, states, self.accelerations(states, a, base), strict=True):
+            state.A = A
+            needed = state.M @ np.concatenate([A, a[node.v]]) + state.h
+            state.W, effort[node.v] = needed[:6], needed[6:]
+        for node, state in zip(self.nodes[:0:-1], states[:0:-1], strict=True):
+            carried = state.B.T @ state.W
+            states[node.parent].W = states[node.parent].W + carried[:6]
+            at = self.nodes[node.parent].v
+            effort[at] = effort[at] + carried[6:]
+
     @staticmethod
     def _solve(M: Array, f: Array, right: Array) -> Array:
         """Return ``M_ff^-1 right``."""
-        return np.linalg.solve(M[np.ix_(f, f)], right)
+        return solve(M[np.ix_(f, f)], right)
 
     def check_pivots(self, states: list[State], imposed: Array) -> None:
         """Refuse a state at which a free coordinate moves no inertia."""
-        if not all(np.isfinite(state.M).all() and np.isfinite(state.B).all() for state in states):
+        if not all(is_finite(state.M) and is_finite(state.B) for state in states):
             raise ModelError(overflow(self.assembly))
-        if imposed.all():
+        if imposed.all() or any(object in (state.M.dtype, state.B.dtype) for state in states):
             return
         lost = eliminate(self.parts(states), imposed).ratios <= CANCELLED
         if lost.any():
@@ -270,9 +287,12 @@ class Passes:
 
     def complete(self, states: list[State], v: Array, a: Array, effort: Array, imposed: Array, base: Array) -> None:
         """Write free accelerations into `a`, and efforts of imposed motions into `effort`."""
-        hats = self.inward_elimination(states, v, a, effort, imposed)
-        self.outward_accelerations(states, hats, a, effort, imposed, base)
-        if not (np.isfinite(a).all() and np.isfinite(effort).all()):
+        if imposed.all():
+            self.balance(states, a, effort, base)
+        else:
+            hats = self.inward_elimination(states, v, a, effort, imposed)
+            self.outward_accelerations(states, hats, a, effort, imposed, base)
+        if not (is_finite(a) and is_finite(effort)):
             raise ModelError(overflow(self.assembly))
 
     def resting_states(self, q: Array, imposed: Array) -> list[State]:
@@ -286,10 +306,10 @@ class Passes:
         efforts = np.zeros(self.nv, np.result_type(q, v, self.dtype))
         for node in self.nodes[1:]:
             if node.block.nv:
-                efforts[node.v] = node.block.passive_efforts(q[node.q], v[node.v])
+                efforts[node.v] = explored(node.block.passive_efforts, q[node.q], v[node.v])
         for limits in self.assembly.limits:
             in_q, in_v = self.assembly.place(limits.joint)
-            efforts[in_v] += limits.effort(q[in_q], v[in_v])
+            efforts[in_v] += explored(limits.effort, q[in_q], v[in_v])
         return efforts
 
     # -- blocks and their ports ------------------------------------------------------------------------------------------
@@ -354,8 +374,8 @@ def port_kinematics(block: Block, port: str | None, q: Array, v: Array, twist: A
     if port not in block.ports:
         return np.eye(3), np.zeros(3), np.zeros((6, block.nv)), np.zeros(6)
     if not block.nv:
-        return *block.pose(port, q), np.zeros((6, 0)), np.zeros(6)
-    return port_terms(block, port, q, v, twist)
+        return *explored(block.pose, port, q), np.zeros((6, 0)), np.zeros(6)
+    return explored(port_terms, block, port, q, v, twist)
 
 
 def _split(imposed: Array) -> tuple[Array, Array]:

@@ -13,6 +13,7 @@ from titop.blocks.bodies.inertial_numbers import NAMES, wrenches_of_numbers
 from titop.blocks.constraints.closure import relative_pose
 from titop.blocks.contract.applied import is_acted_on, weight_energy
 from titop.blocks.contract.description import mass_and_moment
+from titop.blocks.programs.branches import explored
 from titop.graph.network.connections import Joined
 from titop.solvers.constraints import closed_dynamics, interaction_loads
 from titop.solvers.constraints.engine_interface import Constraints, finite_constraints
@@ -66,11 +67,16 @@ class ReferenceDynamics:
 
     def mass_matrix(self, q: Array) -> Array:
         passes, rest = self._passes, self._zero
-        states = passes.resting_states(q, self._all)
-        efforts = np.zeros((self._nv + 1, self._nv), np.result_type(passes.dtype, q))
-        for unit, column in zip((rest, *np.eye(self._nv)), efforts, strict=True):
-            passes.complete(states, rest, unit.astype(efforts.dtype), column, self._all, np.zeros(6))
-        return (efforts[1:] - efforts[0]).T
+        states, matrix = passes.resting_states(q, self._all), np.zeros((self._nv, self._nv), np.result_type(passes.dtype, q))
+        passes.inward_elimination(states, rest, rest, rest.astype(matrix.dtype), self._all)
+        for k, (node, state) in enumerate(zip(passes.nodes, states, strict=True)):
+            column, place = state.M_hat[:, 6:], k
+            matrix[node.v, node.v] = column[6:]
+            while place:
+                column, place = states[place].B.T @ column[:6], passes.nodes[place].parent
+                own = passes.nodes[place].v
+                matrix[own, node.v], matrix[node.v, own] = column[6:], column[6:].T
+        return matrix
 
     def coriolis_matrix(self, q: Array, v: Array) -> Array:
         """Return the Coriolis matrix from 2 nv inverse dynamics.
@@ -113,7 +119,7 @@ class ReferenceDynamics:
             ports = (loop.first, loop.second)
             relative = relative_pose(*(passes.port_pose(states, q, ref.block.name, ref.name) for ref in ports))
             twists = [passes.port_twist(states, q, v, ref.block.name, ref.name) for ref in ports]
-            rates, bias = loop.closure.jacobians(*relative), loop.closure.bias(*relative, *twists)
+            rates, bias = explored(loop.closure.jacobians, *relative), explored(loop.closure.bias, *relative, *twists)
             jacobian = np.zeros((len(bias), self._nv))
             for ref, rate in zip(ports, rates, strict=True):
                 k = passes.index[ref.block.name]
@@ -121,7 +127,7 @@ class ReferenceDynamics:
                 rotation, position, _, gamma = port_kinematics(node.block, ref.name, q[node.q], v[node.v], states[k].V)
                 jacobian = jacobian + rate @ passes.port_jacobian(states, jacobians, q, ref.block.name, ref.name)
                 bias = bias + rate @ (twist_transport(rotation, position) @ at_rest[k] + gamma)
-            parts.append(Constraints(loop.closure.error(*relative), jacobian, bias))
+            parts.append(Constraints(explored(loop.closure.error, *relative), jacobian, bias))
         parts += [Constraints(gear.error(q), gear.jacobian(self._nv), np.zeros(1)) for gear in self._mechanism.gear_constraints]
         if not parts:
             return Constraints(np.zeros(0), np.zeros((0, self._nv)), np.zeros(0))
@@ -155,7 +161,7 @@ class ReferenceObservations:
         _, _, states = passes.resolve(q, v, a, np.zeros(self._nv), self._all, pushes)
         child = passes.index[joint] + 1
         state = states[child]
-        return twist_transport(*passes.nodes[child].mount).T @ (state.MA @ state.A + state.pA)
+        return twist_transport(*passes.nodes[child].mount).T @ state.W
 
     def touches(self, loop: Joined, q: Array, v: Array, u: Array) -> Array:
         return interaction_loads.touch_rows(self._mechanism, loop, q, v, u)
@@ -172,7 +178,7 @@ class ReferenceObservations:
         efforts = np.zeros(self._nv, np.result_type(q, v, passes.dtype))
         for node, state, jacobian in zip(passes.nodes, states, passes.element_jacobians(states), strict=True):
             if is_acted_on(node.block):
-                applied = node.block.applied_efforts(q[node.q], v[node.v], state.V, state.rotation, state.position)
+                applied = explored(node.block.applied_efforts, q[node.q], v[node.v], state.V, state.rotation, state.position)
                 efforts = efforts + jacobian.T @ applied[:6]
                 efforts[node.v] += applied[6:]
         return efforts
@@ -196,16 +202,16 @@ class ReferenceObservations:
         elastic: Any = 0.0
         states = passes.outward_kinematics(q, v)
         for loop in self._mechanism.interactions:
-            stored = loop.closure.stored(passes.target_motion(states, loop, q, v, None))
+            stored = explored(loop.closure.stored, passes.target_motion(states, loop, q, v, None))
             gravity, elastic = (gravity + stored, elastic) if loop.closure.is_gravity else (gravity, elastic + stored)
         for node, state in zip(passes.nodes[1:], states[1:], strict=True):
             x = np.concatenate([state.V, v[node.v]])
             kinetic = kinetic + 0.5 * x @ state.M @ x
             place = q[node.q], state.rotation, state.position
-            gravity = gravity + weight_energy(node.block, *place, gravity_field)
-            elastic = elastic + node.block.elastic_energy(q[node.q]) + node.block.applied_energy(*place)
+            gravity = gravity + explored(weight_energy, node.block, *place, gravity_field)
+            elastic = elastic + explored(node.block.elastic_energy, q[node.q]) + explored(node.block.applied_energy, *place)
         for limits in passes.assembly.limits:
-            elastic = elastic + limits.energy(q[passes.assembly.place(limits.joint)[0]])
+            elastic = elastic + explored(limits.energy, q[passes.assembly.place(limits.joint)[0]])
         return kinetic, gravity, elastic
 
     def momentum(self, q: Array, v: Array) -> Array:

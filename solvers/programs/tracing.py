@@ -1,0 +1,240 @@
+"""A model's functions as programs: the reference engine's passes, run with numbers that are not known yet.
+
+What depends on the state is recorded; what does not, is computed. Branches of titop's blocks are choices (`select`). Which
+constraints and coordinates closures make dependent is chosen at a nominal configuration, and kept. Derivatives are those of what
+was recorded: of inverse dynamics in reverse, then by one solution with the mass matrix.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array, factored, solve
+from titop.blocks.basics.tolerances import EPS
+from titop.blocks.contract.block import Block
+from titop.blocks.programs.differentiation import jacobian, replaced, slopes
+from titop.blocks.programs.graph import Graph
+from titop.blocks.programs.program import Program
+from titop.solvers.constraints import closed_dynamics
+from titop.solvers.engines.reference.reference_engine import ReferenceEngine
+from titop.solvers.mechanism.inputs import ActingPush, OwnPush, PortPush, Push
+from titop.solvers.mechanism.system_parameters import perturbed_assembly
+from titop.solvers.model.mechanism import Mechanism
+
+
+class Recorded:
+    """A mechanism whose passes record what they do to the numbers of a state.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    at : mapping of str to array
+        The nominal inputs, by name; those named are inputs: ``q``, ``v``, ``tau``, ``a``, ``u``, ``x``, ``parameters``.
+    parameters : sequence of str
+        Names of the parameters that are inputs.
+    inputs : sequence of int
+        Which inputs of the model ``u`` holds.
+    """
+
+    def __init__(
+        self, mechanism: Mechanism, at: Mapping[str, Array], parameters: Sequence[str] = (), inputs: Sequence[int] = ()
+    ) -> None:
+        self.graph, self.sizes = Graph(at), {name: len(numbers) for name, numbers in at.items()}
+        given = {name: self.graph.input(name, size) for name, size in self.sizes.items()}
+        self.q, self.v, self.tau, self.a = (given[name] for name in ("q", "v", "tau", "a"))
+        self.original, self.nominal = mechanism, at
+        assembly = mechanism.assembly
+        if parameters:
+            assembly = perturbed_assembly(assembly, dict(zip(parameters, given["parameters"], strict=True)))
+        self.mechanism = mechanism.twin(partial(ReferenceEngine, assembly=assembly, dtype=object), moved=False)
+        self.engine: Any = self.mechanism.engine
+        self.passes = self.engine.passes
+        self.passes.nodes = [
+            dataclasses.replace(node, mount=(_snapped(node.mount[0]), node.mount[1])) for node in self.passes.nodes
+        ]
+        driving = self.mechanism.inputs
+        whole = np.zeros(driving.count, dtype=object)
+        whole[list(inputs)] = given.get("u", whole[:0])
+        whole[len(driving.names) :] = given.get("x", whole[:0])
+        self.efforts = self.tau + driving.motors @ whole[: len(driving.names)]
+        self.pushes: list[Push] = [
+            *(PortPush(*place, wrench) for place, wrench in zip(driving.places, driving.wrenches(whole), strict=True)),
+            *(OwnPush(block, q, v, whole[columns]) for block, q, v, columns in driving.own),
+            *(ActingPush(name, whole[columns]) for name, columns in driving.driving),
+        ]
+
+    @cached_property
+    def rank(self) -> int:
+        """How many constraints act at the nominal configuration."""
+        q = self.nominal["q"]
+        return closed_dynamics.acting(self.original, q, np.zeros(self.mechanism.nv))[1]
+
+    def program(self, **outputs: Any) -> Program:
+        """Return the program of arrays of recorded numbers; of the inputs those that they depend on, and the parameters."""
+        whole = self.graph.program(self.sizes, outputs)
+        used = {value.arguments[0] for value in whole.values if value.operation == "input"}
+        sizes = {name: size for name, size in self.sizes.items() if name in (*used, "parameters")}
+        return dataclasses.replace(whole, inputs=sizes)
+
+    @cached_property
+    def forward(self) -> tuple[Array, Array]:
+        """Accelerations, and the health of each coordinate: its pivot over its inertia at the nominal configuration."""
+        m, none = self.mechanism, np.zeros(self.mechanism.nv, dtype=bool)
+        zero, health = np.zeros(m.nv), np.ones(m.nv, dtype=object)
+        if m.is_constrained:
+            a = closed_dynamics.hybrid(m, self.q, self.v, self.efforts, zero, none, self.pushes, held_rank=self.rank)[0]
+            rows = m.constraints_at(self.q, self.v)
+            partition = closed_dynamics.partition_at(m, rows.jacobian, self.rank, none)
+            inertia = partition.motions.T @ self.mass @ partition.motions
+            health[partition.independent] = self._relative(inertia)
+            return a, health
+        a, _, states = self.passes.resolve(self.q, self.v, zero, self.efforts, none, self.pushes)
+        for node, state in zip(self.passes.nodes, states, strict=True):
+            if node.block.nv:
+                health[node.v] = self._relative(state.M_hat[6:, 6:])
+        return a, health
+
+    def _relative(self, inertia: Array) -> Array:
+        """Return the pivots of an inertia over its diagonal at the nominal state."""
+        pivots = factored(inertia)[1]
+        sizes = [getattr(entry, "nominal", entry) for entry in np.diag(inertia)]
+        return np.array([pivot * (1.0 / size) for pivot, size in zip(pivots, sizes, strict=True)], dtype=object)
+
+    @cached_property
+    def inverse(self) -> Array:
+        """The efforts that accelerations need, without those of inputs."""
+        return self.needed(self.a)
+
+    def needed(self, a: Array) -> Array:
+        """Return the efforts that accelerations need."""
+        m = self.mechanism
+        needed = self.engine.dynamics.tree_inverse(self.q, self.v, a, self.pushes) - (self.efforts - self.tau)
+        if not m.is_constrained:
+            return needed
+        rows = m.constraints_at(self.q, self.v)
+        shares = closed_dynamics.shares_at(m, rows.jacobian, np.ones(m.nv, dtype=bool), self.rank)
+        return shares.split(needed)[0]
+
+    @cached_property
+    def mass(self) -> Array:
+        """The mass matrix of the tree."""
+        return self.engine.dynamics.mass_matrix(self.q)
+
+    @cached_property
+    def tangent(self) -> Array:
+        """The derivatives (nq, nv) of the configuration along the tangent directions."""
+        tangent, plain = np.zeros((len(self.q), self.mechanism.nv), dtype=object), self.mechanism.plain_coordinates
+        tangent[plain.in_q, plain.in_v] = 1.0
+        for block, in_q, in_v in plain.others:
+            at = partial(block.integrate, self.q[in_q])
+            tangent[in_q, in_v] = slopes(lambda q: q, at, block.nv, self.graph)[1].T
+        return tangent
+
+    def derivatives(self, results: Array, reverse: bool = True) -> tuple[Array, Array]:
+        """Return the derivatives of results by the tangent of q and by v (..., nv each)."""
+        both = jacobian(results, [*self.q, *self.v], reverse)
+        return both[..., : len(self.q)] @ self.tangent, both[..., len(self.q) :]
+
+    # -- what users ask for ------------------------------------------------------------------------------------------------
+
+    def forward_dynamics(self) -> dict[str, Array]:
+        a, health = self.forward
+        return {"a": a, "health": health}
+
+    def inverse_dynamics(self) -> dict[str, Array]:
+        return {"tau": self.inverse}
+
+    def mass_matrix(self) -> dict[str, Array]:
+        return {"M": self.mass}
+
+    def inverse_mass_matrix(self) -> dict[str, Array]:
+        return {"inverse": solve(self.mass, np.eye(len(self.mass)).astype(object))}
+
+    def nonlinear_effects(self) -> dict[str, Array]:
+        return {"h": self.engine.dynamics.bare_inverse(self.q, self.v, np.zeros(self.mechanism.nv))}
+
+    def gravity_effects(self) -> dict[str, Array]:
+        return {"g": self.engine.dynamics.weight(self.q)}
+
+    def passive_efforts(self) -> dict[str, Array]:
+        return {"passive": self.engine.observations.passive_efforts(self.q, self.v)}
+
+    def energy(self) -> dict[str, Array]:
+        kinetic, gravity, elastic = self.engine.observations.energy(self.q, self.v)
+        return {"kinetic": kinetic, "potential": gravity + elastic}
+
+    def momentum(self) -> dict[str, Array]:
+        return {"momentum": self.engine.observations.momentum(self.q, self.v)}
+
+    def center_of_mass(self) -> dict[str, Array]:
+        return {"center": self.engine.observations.mass_center(self.q)[:3]}
+
+    def configuration_rate(self) -> dict[str, Array]:
+        return {"rate": self.tangent @ self.v}
+
+    def inverse_dynamics_derivatives(self) -> dict[str, Array]:
+        if self.mechanism.is_constrained:
+            by_q, by_v = self.derivatives(self.inverse)
+            return {"dtau_dq": by_q, "dtau_dv": by_v, "dtau_da": jacobian(self.inverse, list(self.a), reverse=True)}
+        by_q, by_v = self.derivatives(self.inverse)
+        return {"dtau_dq": by_q, "dtau_dv": by_v, "dtau_da": self.mass}
+
+    def forward_dynamics_derivatives(self) -> dict[str, Array]:
+        a, health = self.forward
+        if self.mechanism.is_constrained:
+            by_q, by_v = self.derivatives(a, reverse=False)
+            return {"da_dq": by_q, "da_dv": by_v, "da_dtau": jacobian(a, list(self.tau)), "health": health}
+        by_q, by_v = self.derivatives(self.inverse)
+        nv, known = self.mechanism.nv, dict(zip(self.a, a, strict=True))
+        right = np.hstack([-replaced(np.hstack([by_q, by_v]), known), np.eye(nv).astype(object)])
+        found = solve(self.mass, right)
+        return {"da_dq": found[:, :nv], "da_dv": found[:, nv : 2 * nv], "da_dtau": found[:, 2 * nv :], "health": health}
+
+
+class Traced(NamedTuple):
+    """A function that programs know: its arguments at a state, and the method of `Recorded`, of the same name."""
+
+    arguments: tuple[str, ...]
+    record: Callable[[Recorded], dict[str, Array]]
+
+
+_STATES = {"q": ("q",), "qv": ("q", "v"), "qva": ("q", "v", "a"), "qvtau": ("q", "v", "tau")}
+#: The functions that programs know, by name.
+FUNCTIONS = {
+    name: Traced(_STATES[state], getattr(Recorded, name))
+    for state, names in {
+        "qvtau": ("forward_dynamics", "forward_dynamics_derivatives"),
+        "qva": ("inverse_dynamics", "inverse_dynamics_derivatives"),
+        "qv": ("nonlinear_effects", "passive_efforts", "energy", "momentum", "configuration_rate"),
+        "q": ("mass_matrix", "inverse_mass_matrix", "gravity_effects", "center_of_mass"),
+    }.items()
+    for name in names
+}
+
+
+def _snapped(rotation: Array) -> Array:
+    """Return a rotation with entries that are 0, 1 or -1 but for rounding exactly so: zeros then cost nothing."""
+    if rotation.dtype == object:
+        return rotation
+    whole = np.round(rotation)
+    return np.where(np.abs(rotation - whole) <= 4 * EPS, whole, rotation)
+
+
+def traced(function: str, recorded: Recorded) -> Program:
+    """Return the program of a function. Raises `ModelError`, naming the block, for what cannot be recorded."""
+    try:
+        return recorded.program(**FUNCTIONS[function].record(recorded))
+    except TypeError as error:
+        frame, name = error.__traceback__, function
+        while frame is not None:
+            if isinstance(block := frame.tb_frame.f_locals.get("self"), Block):
+                name = block.name
+            frame = frame.tb_next
+        advice = "use NumPy's functions on arrays, and no float(), math or branches that look at the state"
+        raise ModelError(Finding("no-program", name, str(error), "functions that become a program", advice)) from error
