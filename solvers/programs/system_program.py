@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,20 +11,18 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.pose import euler_angles
 from titop.blocks.basics.spatial import Array, cross
-from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.contract.block import Block
 from titop.blocks.interactions.interaction import motion_among
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
 from titop.blocks.programs.differentiation import along, jacobian, replaced
-from titop.blocks.programs.graph import array_of
 from titop.blocks.programs.program import Program
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.interaction_loads import target_motion
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.mechanism.inputs import PortPush, Whole, acting_inputs
 from titop.solvers.mechanism.port_motion import PortMotion
-from titop.solvers.programs.tracing import Recorded
+from titop.solvers.programs.tracing import Recorded, naming_blocks
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.signals.system_inputs import SystemInputs
@@ -34,9 +33,9 @@ class SystemPrograms(NamedTuple):
     """Programs of a system with ``states`` x = [q; v; first-order states], ``inputs`` u and ``parameters`` p.
 
     - `rates`: ``xdot``, and ``health``: positive where the accelerations can be trusted;
-    - `outputs`: ``y``, the outputs, and behind them the gaps, which are zero where stops and contacts switch;
-    - `tangent`: the ``change`` of [xdot; y] with a ``seed``, the change of [p; u; x];
-    - `adjoint`: the ``gradient`` by [p; u; x] of a sum of [xdot; y] with a ``weight`` each;
+    - `outputs`: ``y``, the outputs; the gaps, which are zero where stops and contacts switch; and what is measured;
+    - `tangent`: the ``change`` of [xdot; outputs; gaps] with a ``seed``, the change of [p; u; x];
+    - `adjoint`: the ``gradient`` by [p; u; x] of a sum of [xdot; outputs; gaps] with a ``weight`` each;
     - `gaps`: the gaps' names.
     """
 
@@ -48,12 +47,47 @@ class SystemPrograms(NamedTuple):
 
 
 def system_programs(
-    point: OperatingPoint, inputs: SystemInputs, outputs: Sequence[Quantity], parameters: Sequence[str]
+    point: OperatingPoint,
+    inputs: SystemInputs,
+    outputs: Sequence[Quantity],
+    measured: Sequence[Quantity],
+    parameters: Sequence[str],
+    origin: Array,
 ) -> SystemPrograms:
-    """Record a system; what acts at the point acts, where it is no input. Quaternions are divided by their norms.
+    """Record a system. What acts at the point acts, where it is no input; quaternions are divided by their norms.
 
-    Raises `ModelError`, naming the block, for what cannot be recorded.
+    Displacements are measured from the `origin` (nq). What is `measured` stands behind outputs and gaps, without derivatives.
+
+    Raises `ModelError` for what cannot be recorded, naming the parameter, or without any the block.
     """
+    record = partial(_programs, point, inputs, outputs, measured, origin)
+    try:
+        return record(parameters)
+    except ModelError as error:
+        if not parameters or _fails(record, ()):
+            raise
+        name = next((name for name in parameters if _fails(record, (name,))), "all together")
+        expected, advice = "one whose changes keep the program", "leave it out; with_parameters changes it before"
+        raise ModelError(Finding("fixed-parameter", "parameters", name, expected, advice)) from error
+
+
+def _fails(record: Callable[[Sequence[str]], SystemPrograms], parameters: Sequence[str]) -> bool:
+    try:
+        record(parameters)
+    except ModelError:
+        return True
+    return False
+
+
+@naming_blocks("inputs and outputs")
+def _programs(
+    point: OperatingPoint,
+    inputs: SystemInputs,
+    outputs: Sequence[Quantity],
+    measured: Sequence[Quantity],
+    origin: Array,
+    parameters: Sequence[str],
+) -> SystemPrograms:
     model, values = point.model, point.model.parameters()
     nq, nv, nu = model.nq, model.nv, model.nu
     u = np.zeros(nu) if point.u is None else point.u
@@ -78,14 +112,15 @@ def system_programs(
     given = {"q": q, "v": x[nq : nq + nv], "x": x[nq + nv :], "tau": now[Kind.EFFORT]}
     given |= {"a": now[Kind.ACCELERATION], "u": now[Kind.INPUT]}
     in_place = {old: new for name, new in given.items() for old, new in zip(graph.input(name, len(new)), new, strict=True)}
-    reading = _Reading(recorded, inputs.prescribed, point.q)
+    reading = _Reading(recorded, inputs.prescribed, origin)
     names, gaps = reading.gaps()
-    xdot, y, health = (
-        replaced(part, in_place)
-        for part in (
-            np.concatenate([recorded.tangent @ recorded.v, reading.a, reading.state_rates()]),
-            np.concatenate([np.zeros(0, dtype=object), *(reading.value(of) for of in outputs), gaps]),
-            reading.health,
+    xdot, y, seen, health = (
+        replaced(np.concatenate([np.zeros(0, dtype=object), *parts]), in_place)
+        for parts in (
+            [recorded.tangent @ recorded.v, reading.a, reading.state_rates()],
+            [*(reading.value(of) for of in outputs), gaps],
+            [reading.value(of) for of in measured],
+            [reading.health],
         )
     )
     sizes = {"states": len(x), "inputs": len(w), "parameters": len(parameters)}
@@ -95,7 +130,7 @@ def system_programs(
     gradient = jacobian(np.array([weight @ both], dtype=object), by, reverse=True)[0]
     return SystemPrograms(
         graph.program(sizes, {"xdot": xdot, "health": health}),
-        graph.program(sizes, {"y": y}),
+        graph.program(sizes, {"y": np.concatenate([y, seen])}),
         graph.program(sizes | {"seed": len(seed)}, {"change": along(both, by, seed)}),
         graph.program(sizes | {"weight": len(weight)}, {"gradient": gradient}),
         names,

@@ -1,7 +1,7 @@
 /* Written by titop: the functions of FMI 2.0 and 3.0 (FMI_VERSION says which), for model exchange and co-simulation, of the model
  * that model.h declares. No memory is allocated but for instances and their saved states; several instances may run side by side.
  *
- * Values stand in one array, [p; r; u; c; x]: parameters, references of the controller, inputs, commands of the controller, states.
+ * Values stand in one array, [r; p; u; c; x]: references of the controller, parameters, inputs, commands of the controller, states.
  * Value references: 0 is time, then these values, the NX derivatives of the states, the NY outputs and the NZ event indicators.
  */
 #include <math.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include "model.h"
 
-#define NV (NP + NR + NU + NC + NX)
+#define NV (NR + NP + NU + NC + NX)
 #define COUNT(n) ((n) > 0 ? (n) : 1)
 
 enum { OK, WARNING, DISCARD, ERROR, FATAL };
@@ -49,9 +49,9 @@ static void report(const Instance *s, int status, const char *message);
 
 /* -- the model ------------------------------------------------------------------------------------------------------ */
 
-static const double *parameters(const Instance *s) { return s->now.v; }
-static const double *inputs(const Instance *s) { return s->now.v + NP + NR; }
-static double *states(Instance *s) { return s->now.v + NP + NR + NU + NC; }
+static const double *parameters(const Instance *s) { return s->now.v + NR; }
+static const double *inputs(const Instance *s) { return s->now.v + NR + NP; }
+static double *states(Instance *s) { return s->now.v + NR + NP + NU + NC; }
 
 static void begin(Instance *s)
 {
@@ -120,7 +120,7 @@ static int get(Instance *s, const Reference *references, size_t n, double *value
     return status;
 }
 
-static int is_settable(Reference r) { return r >= 1 && r <= NV && !(r > NP + NR + NU && r <= NP + NR + NU + NC); }
+static int is_settable(Reference r) { return r >= 1 && r <= NV && !(r > NR + NP + NU && r <= NR + NP + NU + NC); }
 
 static int set(Instance *s, const Reference *references, size_t n, const double *values)
 {
@@ -148,13 +148,13 @@ static int differentiate(Instance *s, int backwards, const Reference *unknowns, 
     if (backwards) {
         for (k = 0; k < n; k++)
             if (unknowns[k] > NV) out[unknowns[k] - 1 - NV] += seed[k];
-        if (model_adjoint(states(s), inputs(s), parameters(s), out, in)) return DISCARD;
+        if (model_adjoint(states(s), inputs(s), parameters(s), out, in + NR)) return DISCARD;
         for (k = 0; k < n; k++) /* states that are outputs */
             if (unknowns[k] <= NV) in[unknowns[k] - 1] += seed[k];
         for (j = 0; j < m; j++) result[j] = in[knowns[j] - 1];
     } else {
         for (j = 0; j < m; j++) in[knowns[j] - 1] += seed[j];
-        if (model_tangent(states(s), inputs(s), parameters(s), in, out)) return DISCARD;
+        if (model_tangent(states(s), inputs(s), parameters(s), in + NR, out)) return DISCARD;
         for (k = 0; k < n; k++) result[k] = unknowns[k] <= NV ? in[unknowns[k] - 1] : out[unknowns[k] - 1 - NV];
     }
     return OK;
@@ -234,7 +234,7 @@ static int sample(Instance *s)
 {
     int status = find_outputs(s);
     if (status != OK) return status;
-    if (model_controller_step(&s->now.memory, s->outputs + NY + NZ, s->now.v + NP, s->now.v + NP + NR + NU)) {
+    if (model_controller_step(&s->now.memory, s->outputs + NY + NZ, s->now.v, s->now.v + NR + NP + NU)) {
         report(s, ERROR, "the controller's commands are no finite numbers");
         return ERROR;
     }

@@ -16,7 +16,7 @@ _HEADER = """
 #define NQUATERNIONS 0
 #define SAMPLE_TIME 0.1
 static const int QUATERNIONS[] = {{0}};
-static const double START[] = {{2.0, 9.81, {rest} 0.0, {rest} 0.3, 0.0}};
+static const double START[] = {{{rest} 2.0, 9.81, 0.0, {rest} 0.3, 0.0}};
 typedef double model_memory;
 int model_rates(const double *x, const double *u, const double *p, double *xdot);
 int model_outputs(const double *x, const double *u, const double *p, double *y);
@@ -34,17 +34,17 @@ int model_rates(const double *x, const double *u, const double *p, double *xdot)
 { xdot[0] = x[1], xdot[1] = -p[1] * sin(x[0]) + torque(u) / p[0]; return fabs(x[0]) > 100.0; }
 int model_outputs(const double *x, const double *u, const double *p, double *y)
 { (void)u, (void)p, y[0] = -cos(x[0]), y[1] = x[0] - 0.1, y[2] = x[0]; return 0; }
-#define X (NP + NR + NU + NC)
+#define X (NP + NU + NC)
 int model_tangent(const double *x, const double *u, const double *p, const double *s, double *o)
 {
     o[0] = s[X + 1];
-    o[1] = -p[1] * cos(x[0]) * s[X] - sin(x[0]) * s[1] + s[NP + NR] / p[0] - torque(u) / p[0] / p[0] * s[0];
+    o[1] = -p[1] * cos(x[0]) * s[X] - sin(x[0]) * s[1] + s[NP] / p[0] - torque(u) / p[0] / p[0] * s[0];
     o[2] = sin(x[0]) * s[X], o[3] = s[X];
     return 0;
 }
 int model_adjoint(const double *x, const double *u, const double *p, const double *w, double *g)
 {
-    g[0] = -torque(u) / p[0] / p[0] * w[1], g[1] = -sin(x[0]) * w[1], g[NP + NR] = w[1] / p[0];
+    g[0] = -torque(u) / p[0] / p[0] * w[1], g[1] = -sin(x[0]) * w[1], g[NP] = w[1] / p[0];
     g[X] = -p[1] * cos(x[0]) * w[1] + sin(x[0]) * w[2] + w[3], g[X + 1] = w[0];
     return 0;
 }
@@ -62,13 +62,14 @@ def pendulum(controlled: bool = False) -> tuple[list[Variable], dict[str, str]]:
     """Return the variables and the C of the pendulum, which a controller may hold."""
     reference = [Variable("r_hinge.q", "input", "rad", 0.0)] if controlled else []
     command = [Variable("hinge.command", "local", "N m", 0.0, variability="discrete")] if controlled else []
-    inputs = [*reference, Variable("hinge.tau", "input", "N m", 0.0), *command]
-    first = 3 + len(inputs)
+    first = 4 + len(reference) + len(command)
     variables = [
         Variable("time", "independent", "s"),
+        *reference,
         Variable("bob.mass", "parameter", "kg", 2.0, variability="tunable"),
         Variable("gravity", "parameter", "m/s^2", 9.81, variability="tunable"),
-        *inputs,
+        Variable("hinge.tau", "input", "N m", 0.0),
+        *command,
         Variable("hinge.q", "output", "rad", 0.3),
         Variable("hinge.v", "local", "rad/s", 0.0),
         Variable("der(hinge.q)", "local", "rad/s", state=first),

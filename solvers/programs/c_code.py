@@ -1,0 +1,233 @@
+"""Programs as functions in C: every value named once, in chunks, so that compilers take seconds and caches hold the code.
+
+What later chunks need goes through a work array, whose places are used again. Loops over points become loops in C over a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from titop.blocks.programs.program import CONSTANT, INPUT, OPERATIONS, TOTAL, Loop, Program, Value
+from titop.solvers.programs.c_text import c_number, table
+
+#: Operations in a chunk: compilers take 0.2 s for a thousand so, and ten times as long for ten thousand in one function.
+CHUNK = 500
+_SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
+_COMPARISONS = {"less": "<", "less_equal": "<=", "equal": "==", "not_equal": "!="}
+_TRUTHS = {*_COMPARISONS, "and", "or", "not"}
+_LIBRARY = {"absolute": "fabs", "power": "pow"}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How C is written.
+
+    - `precision`: the type of numbers; `apart` and `function`: qualifiers of chunks, which shall not become one, and of all else;
+    - `stride`: what the index of a number in an array is multiplied by; `chunk`: operations in a chunk.
+    """
+
+    precision: str
+    apart: str = "static"
+    function: str = "static"
+    stride: str = ""
+    chunk: int = CHUNK
+
+    def number(self, value: float) -> str:
+        """Return a constant."""
+        return c_number(value, self.precision) if value == value and abs(value) != float("inf") else _not_finite(value)
+
+    def entry(self, array: str, k: int) -> str:
+        """Return an entry of an argument."""
+        return f"{array}[{k}{self.stride}]"
+
+
+def _not_finite(value: float) -> str:
+    return "NAN" if value != value else "INFINITY" if value > 0 else "(-INFINITY)"
+
+
+@dataclass(frozen=True)
+class CFunction:
+    """A function in C: its text with all that it calls, how many numbers it keeps, and how many operations it takes."""
+
+    text: str
+    numbers: int
+    operations: int
+
+
+class FunctionPrinter:
+    """Prints some outputs of a program as a function ``name(arguments)``.
+
+    - `outputs`: names of outputs, each that of its argument; `arguments`: declarations by name;
+    - `place`: the text of an entry of an input.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        name: str,
+        outputs: Sequence[str],
+        arguments: Mapping[str, str],
+        dialect: Dialect,
+        place: Callable[[str, int], str] | None = None,
+    ) -> None:
+        self._program, self._name, self._dialect, self._arguments = program, name, dialect, arguments
+        self._place, self._values = place or dialect.entry, program.values
+        self._results: dict[int, list[str]] = {}
+        for output in outputs:
+            for k, value in enumerate(program.outputs[output].values):
+                self._results.setdefault(value, []).append(dialect.entry(output, k))
+        #: Values that are computed, and loops (-1 - loop) before the first of their totals, in order.
+        self._steps = list(self._ordered())
+        self._chunks = {step: k // dialect.chunk for k, step in enumerate(self._steps)}
+        self._totals: dict[int, int] = {}
+        self._numbers = 0
+        for loop in (-1 - step for step in self._steps if step < 0):
+            self._totals[loop] = self._numbers
+            self._numbers += len(program.loops[loop].program.outputs["totals"].values)
+        self._places = self._stored()
+
+    def _ordered(self) -> Iterator[int]:
+        needed, waiting, loops = set[int](), list(self._results), set[int]()
+        while waiting:
+            if (k := waiting.pop()) not in needed:
+                needed.add(k)
+                waiting += self._used(k)
+        for k in sorted(needed):
+            operation, arguments = self._values[k]
+            if operation == TOTAL and arguments[0] not in loops:
+                loops.add(arguments[0])
+                yield -1 - arguments[0]
+            elif operation in OPERATIONS:
+                yield k
+
+    def _used(self, step: int) -> Sequence[int]:
+        """Return the values that a step needs, or a value."""
+        if step < 0:
+            return self._program.loops[-1 - step].shared
+        operation, arguments = self._values[step]
+        return self._program.loops[arguments[0]].shared if operation == TOTAL else arguments if operation in OPERATIONS else ()
+
+    def _stored(self) -> dict[int, int]:
+        """Return places in the work array of values that later chunks need."""
+        last: dict[int, int] = {}
+        for step in self._steps:
+            for k in self._used(step):
+                if self._chunks.get(k, self._chunks[step]) < self._chunks[step]:
+                    last[k] = self._chunks[step]
+        places: dict[int, int] = {}
+        free: list[int] = []
+        held: list[tuple[int, int]] = []
+        for step in self._steps:
+            if step in last:
+                free += [place for until, place in held if until < self._chunks[step]]
+                held = [each for each in held if each[0] >= self._chunks[step]]
+                if not free:
+                    free.append(self._numbers)
+                    self._numbers += 1
+                places[step] = free.pop()
+                held.append((last[step], places[step]))
+        return places
+
+    def printed(self) -> CFunction:
+        """Return the function."""
+        count = max(self._chunks.values(), default=0) + 1
+        loops = {loop: self._loop(self._program.loops[loop], f"{self._name}_loop_{loop}") for loop in self._totals}
+        declared, given = ", ".join(self._arguments.values()), ", ".join(self._arguments)
+        unused = "".join(f"    (void){name};\n" for name in self._arguments)
+        real, text = self._dialect.precision, "".join(each.text for each in loops.values())
+        bodies = ["".join(self._lines(chunk)) for chunk in range(count)]
+        ends = "".join(
+            f"    {target} = {self._number(k, -1)};\n"
+            for k in self._results
+            if k not in self._chunks
+            for target in self._results[k]
+        )
+        if count > 1:
+            for k, body in enumerate(bodies):
+                head = f"{self._dialect.apart} void {self._name}_{k}({declared}, {real} *w)"
+                text += f"{head}\n{{\n{unused}    (void)w;\n{body}}}\n\n"
+            bodies = [f"    {self._name}_{k}({given}, w);\n" for k in range(count)]
+        work = f"    {real} w[{self._numbers}];\n" if self._numbers else ""
+        text += f"{self._dialect.function} void {self._name}({declared})\n{{\n{work}{unused}{''.join(bodies)}{ends}}}\n\n"
+        operations = sum(step >= 0 for step in self._steps) + sum(each.operations for each in loops.values())
+        return CFunction(text, self._numbers + max((each.numbers for each in loops.values()), default=0), operations)
+
+    def _lines(self, chunk: int) -> Iterator[str]:
+        real = self._dialect.precision
+        for step in (step for step, at in self._chunks.items() if at == chunk):
+            if step < 0:
+                loop, shared = -1 - step, self._used(step)
+                numbers = ", ".join(self._number(k, chunk) for k in shared) or self._dialect.number(0.0)
+                yield f"    {{\n        const {real} shared[] = {{{numbers}}};\n"
+                yield f"        {self._name}_loop_{loop}(shared, w + {self._totals[loop]});\n    }}\n"
+                continue
+            value = self._values[step]
+            kind = "int" if value.operation in _TRUTHS else real
+            yield f"    const {kind} t{step} = {self._expression(value, chunk)};\n"
+            for target in ([f"w[{self._places[step]}]"] if step in self._places else []) + self._results.get(step, []):
+                yield f"    {target} = {self._number(step, chunk)};\n"
+
+    def _expression(self, value: Value, chunk: int) -> str:
+        operation, arguments = value
+        f, real = "f" if self._dialect.precision == "float" else "", self._dialect.precision
+        if operation in ("and", "or", "not"):
+            truths = [self._truth(k, chunk) for k in arguments]
+            return f"!({truths[0]})" if operation == "not" else f" {'&&' if operation == 'and' else '||'} ".join(truths)
+        if operation == "select":
+            return f"{self._truth(arguments[0], chunk)} ? {self._number(arguments[1], chunk)} : {self._number(arguments[2], chunk)}"
+        x = [self._number(k, chunk) for k in arguments]
+        if operation in _SIGNS or operation in _COMPARISONS:
+            return f"{x[0]} {(_SIGNS | _COMPARISONS)[operation]} {x[1]}"
+        if operation == "negate":
+            return f"-{x[0]}"
+        if operation in ("minimum", "maximum"):
+            return f"{x[0]} {'<' if operation == 'minimum' else '>'} {x[1]} ? {x[0]} : {x[1]}"
+        if operation == "sign":
+            return f"({real})(({x[0]} > 0) - ({x[0]} < 0))"
+        return f"{_LIBRARY.get(operation, operation)}{f}({', '.join(x)})"
+
+    def _known(self, k: int, chunk: int) -> str:
+        operation, arguments = self._values[k]
+        if operation == CONSTANT:
+            text = self._dialect.number(arguments[0])
+            return f"({text})" if text.startswith("-") else text
+        if operation == INPUT:
+            return self._place(*arguments)
+        if operation == TOTAL:
+            return f"w[{self._totals[arguments[0]] + arguments[1]}]"
+        return f"t{k}" if self._chunks[k] == chunk else f"w[{self._places[k]}]"
+
+    def _number(self, k: int, chunk: int) -> str:
+        is_truth = self._values[k].operation in _TRUTHS and self._chunks[k] == chunk
+        return f"({self._dialect.precision}){self._known(k, chunk)}" if is_truth else self._known(k, chunk)
+
+    def _truth(self, k: int, chunk: int) -> str:
+        is_truth = self._values[k].operation in _TRUTHS and self._chunks[k] == chunk
+        return self._known(k, chunk) if is_truth else f"({self._known(k, chunk)} != 0)"
+
+    def _loop(self, loop: Loop, name: str) -> CFunction:
+        """Return a function that sums a program over its points."""
+        real, plain = self._dialect.precision, Dialect(**{**vars(self._dialect), "stride": ""})
+        count, points = len(loop.program.outputs["totals"].values), loop.points
+        inputs = {"shared": f"const {real} *shared", "own": f"const {real} *own"}
+        parts = [
+            FunctionPrinter(loop.program, f"{name}_{part}", [part], inputs | {part: f"{real} *{part}"}, plain).printed()
+            for part in ("totals", "once")
+        ]
+        text = f"""{parts[0].text}{parts[1].text}{self._dialect.function} void {name}(const {real} *shared, {real} *totals)
+{{
+    static const {real} points[{len(points)}][{points.shape[1]}] =
+    {table(points, real)};
+    {real} sum[{count}];
+    int i, j;
+    {name}_once(shared, points[0], totals);
+    for (i = 0; i < {len(points)}; i++) {{
+        {name}_totals(shared, points[i], sum);
+        for (j = 0; j < {count}; j++) {{ totals[j] += sum[j]; }}
+    }}
+}}
+
+"""
+        numbers = count + len(loop.shared) + max(part.numbers for part in parts)
+        return CFunction(text, numbers, parts[1].operations + len(points) * (parts[0].operations + count))
