@@ -21,7 +21,8 @@ from titop.solvers.programs.fmu.description import Variable, build_description, 
 
 #: Names of systems in FMI 2.0 and 3.0, with the ending of libraries.
 _SYSTEMS = {"linux": ("linux", "linux", ".so"), "win32": ("win", "windows", ".dll"), "darwin": ("darwin", "darwin", ".dylib")}
-_FLAGS = ["-std=c99", "-O2", "-shared", "-fPIC", "-fvisibility=hidden"]
+#: -O2 compiles twice as long, and runs no faster.
+_FLAGS = ["-std=c99", "-O1", "-shared", "-fPIC", "-fvisibility=hidden"]
 #: The files' time, so that the same model gives the same bytes.
 _TIME = (1980, 1, 1, 0, 0, 0)
 
