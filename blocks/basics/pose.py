@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.basics.choices import everywhere
 from titop.blocks.basics.errors import Finding, refuse
 from titop.blocks.basics.spatial import Array, rotation_exp, rotation_log
 from titop.blocks.basics.tolerances import CANCELLED
@@ -172,6 +171,6 @@ def euler_angles(
         away, along = length(R[i][i], R[i][j]), sign * R[i][last]
         first, third = (-sign * R[j][last], R[last][last]), (-sign * R[i][j], R[i][i])
     middle = angle(away, along) if i == k else angle(along, away)
-    if everywhere(np.real(away) < _LOCKED):
+    if np.real(away) < _LOCKED:
         return np.array([angle(sign * R[last][j], R[j][j]), middle, 0.0])
     return np.array([angle(*first), middle, angle(*third)])

@@ -58,7 +58,7 @@ def cross(a: Array, b: Array) -> Array:
 
 
 def axis_rotation(axis: Array, angle: Any) -> Array:
-    """Return the rotation matrix of a turn by an angle (rad) about a unit vector: no branch, and zeros where the axis has them."""
+    """Return the rotation matrix of a turn by an angle (rad) about a unit vector (3): without branches."""
     (x, y, z), c, s = axis.tolist(), np.cos(angle), np.sin(angle)
     rest = 1.0 - c
     return np.array(
@@ -283,7 +283,7 @@ def mirrored(matrix: Array) -> Array:
 
 
 def solve(matrix: Array, right: Array) -> Array:
-    """Return ``matrix^-1 right`` of a symmetric, positive definite matrix; see `factored` for numbers that are not known yet."""
+    """Return ``matrix^-1 right`` of a symmetric, positive definite matrix, also of number objects."""
     if matrix.dtype != object and right.dtype != object:
         return np.linalg.solve(matrix, right)
     lower, pivots = factored(matrix)
@@ -296,7 +296,7 @@ def solve(matrix: Array, right: Array) -> Array:
 
 
 def factored(matrix: Array) -> tuple[Array, Array]:
-    """Return the factors ``L D L^T`` of a symmetric matrix (dtype object): L with ones on its diagonal, and the pivots D (n)."""
+    """Return L, with ones on its diagonal, and the pivots D (n) of a symmetric matrix ``L D L^T`` (dtype object)."""
     left, count = np.array(matrix, dtype=object), len(matrix)
     lower = np.eye(count).astype(object)
     for k in range(count):

@@ -14,10 +14,10 @@ from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.soft.domain import Domain
 from titop.blocks.bodies.soft.line_programs import DIRECTION, PLACE, POINT_SIZE, WEIGHT, LinePrograms, shared_line_programs
-from titop.blocks.bodies.soft.program import Program
 from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.blocks.contract.fields import Consumed, Fixed
 from titop.blocks.interactions.line import Chamber, ElasticTendon, Line, Measure, bodies_of
+from titop.blocks.programs.program import Program
 
 _MAX_POINTS = 64
 
@@ -66,7 +66,7 @@ class SoftPath(Measure):
 
 def _interpret(programs: LinePrograms, name: str, shared: Array, points: Array) -> Array:
     program: Program = getattr(programs, name)
-    return program.evaluate(shared, points)[0]
+    return program.at_points(shared, points)[0]
 
 
 class SoftLine(Line):

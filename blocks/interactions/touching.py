@@ -192,7 +192,7 @@ class SoftPoints(Carried):
 
     def _columns(self, motion: TargetMotion) -> tuple[Array, Array, Array]:
         """Return positions and velocities (k, 3 each) in the body, and their Jacobians (k, 3, n)."""
-        _, each = self.programs[0].columns.evaluate(self.block.shared(motion.q, motion.v), self.points)
+        _, each = self.programs[0].columns.at_points(self.block.shared(motion.q, motion.v), self.points)
         return each[:, :3], each[:, 3:6], each[:, 9:].reshape(len(each), 3, -1)
 
     def moving(self, motion: TargetMotion) -> tuple[Array, Array, Array]:

@@ -1,4 +1,4 @@
-"""Functions that branch on unknown numbers: they are followed along every path, and what comes out is chosen by the branches."""
+"""Functions that branch on unknown numbers: followed along every path, and what comes out is chosen by the branches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.programs.graph import ANSWER, Unknown, UndecidedBranch, chosen_of
+from titop.blocks.programs.graph import ANSWER, BranchError, Unknown, chosen_of
 
 #: So many paths through one call are followed: six branches one after the other.
 _MOST = 64
@@ -16,12 +16,12 @@ _MOST = 64
 def explored(function: Callable[..., Any], *arguments: Any) -> Any:
     """Return ``function(*arguments)``; where it branches on unknown numbers, what it returns on every path, merged by choices.
 
-    Raises `UndecidedBranch` for too many paths, and for results of different shapes.
+    Raises `BranchError` for too many paths, and for results of different shapes.
     """
     token = ANSWER.set(None)
     try:
         return function(*arguments)
-    except UndecidedBranch:
+    except BranchError:
         return _Paths().merged(lambda: function(*arguments), ())
     finally:
         ANSWER.reset(token)
@@ -39,7 +39,7 @@ class _Paths:
         known: dict[int, bool] = {}
         self.count += 1
         if self.count > _MOST:
-            raise UndecidedBranch(f"more than {_MOST} ways through branches that look at numbers that are not known yet")
+            raise BranchError(f"more than {_MOST} ways through branches that look at numbers that are not known yet")
 
         def answer(truth: Unknown) -> bool:
             if truth.value.operation == "not":
@@ -67,5 +67,5 @@ def _chosen(truth: Unknown, x: Any, y: Any) -> Any:
     if isinstance(x, tuple | list):
         return type(x)(_chosen(truth, a, b) for a, b in zip(x, y, strict=True))
     if np.shape(x) != np.shape(y):
-        raise UndecidedBranch(f"a branch on numbers that are not known yet leads to shapes {np.shape(x)} and {np.shape(y)}")
+        raise BranchError(f"a branch on numbers that are not known yet leads to shapes {np.shape(x)} and {np.shape(y)}")
     return x if x is y else chosen_of(truth, x, y)

@@ -1,7 +1,7 @@
 """Derivatives of recorded numbers by others, recorded too: forward along directions, or backwards from each result.
 
-Griewank and Walther, Evaluating Derivatives, chapter 3. Values that do not depend on the variables cost nothing, and what several
-derivatives need is recorded once.
+Griewank and Walther, Evaluating Derivatives, chapter 3. Values that do not depend on the variables cost nothing, and what
+several derivatives need is recorded once.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class _Slopes:
         self._known: dict[int, list[tuple[int, Any]]] = {}
 
     def at(self, place: int) -> list[tuple[int, Any]]:
-        """Return of a value the arguments that depend on the variables, each with the derivative by it; a choice has a function."""
+        """Return a value's arguments that depend on the variables, each with the derivative by it; choices have functions."""
         if place not in self._known:
             operation, arguments = self.graph.values[place]
             known = [self.graph.known(k) for k in arguments]
@@ -168,7 +168,7 @@ def replaced(results: Array, values: Mapping[Unknown, Any]) -> Array:
 
 
 def slopes(function: Callable[[Array], Any], moved: Callable[[Array], Array], count: int, graph: Graph) -> tuple[Array, Array]:
-    """Return ``function(moved(0))`` and its derivatives (count, ...) by the entries of ``moved``'s argument (count), at zero."""
+    """Return ``function(moved(x))`` and its derivatives (count, ...) by x (count) at zero."""
     steps = graph.fresh(count)
     values, rest = np.asarray(function(moved(steps)), dtype=object), dict.fromkeys(steps, 0.0)
     return replaced(values, rest), np.moveaxis(replaced(jacobian(values, list(steps)), rest), -1, 0)

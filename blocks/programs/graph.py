@@ -1,7 +1,7 @@
 """Numbers that are not known yet: they record what is done to them, until a `Program` is made of it.
 
-Python's arithmetic and comparisons and NumPy's functions work on such numbers and on arrays of them (dtype object). What is known
-is computed at once, and no value is recorded twice.
+Python's arithmetic and comparisons and NumPy's functions work on such numbers and on arrays of them (dtype object). What is
+known is computed at once, and no value is recorded twice.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def array_of(entries: Sequence[Any]) -> Array:
     return array
 
 
-class UndecidedBranch(TypeError):
+class BranchError(TypeError):
     """A branch looks at a number that is not known yet."""
 
 
@@ -144,7 +144,7 @@ class Unknown(Undecided):
 
     def __bool__(self) -> bool:
         if (answer := ANSWER.get()) is None:
-            raise UndecidedBranch("a branch on a number that is not known yet: write tt.Kinematics.where(condition, yes, no)")
+            raise BranchError("a branch on a number that is not known yet: write tt.Kinematics.where(condition, yes, no)")
         return answer(self)
 
     def __float__(self) -> float:

@@ -16,6 +16,9 @@ from titop.blocks.basics.spatial import Array, entrywise
 #: Where a value that is no operation comes from: a constant, its number; an input, its name and the place there; a total of a
 #: loop, the loop's index and the place among its totals.
 CONSTANT, INPUT, TOTAL = "constant", "input", "total"
+#: The inputs and outputs of programs of many points: see `Program.at_points`.
+SHARED, OWN, LOADS = "shared", "own", "loads"
+ONCE, TOTALS, EACH = "once", "totals", "each"
 
 
 class Value(NamedTuple):
@@ -36,11 +39,10 @@ class Output(NamedTuple):
     shape: tuple[int, ...]
 
 
-class Loop(NamedTuple):
+class PointLoop(NamedTuple):
     """A program at each of many points, whose results are summed.
 
-    - `program`: with the inputs ``"shared"`` and ``"own"``, and the outputs ``"totals"`` and ``"once"`` (k each), the latter of
-      shared numbers alone;
+    - `program`: see `Program.at_points`;
     - `shared`: which values all points share;
     - `points` (points, m): what each point has.
     """
@@ -62,14 +64,14 @@ class Program:
         Each is computed from earlier ones.
     outputs : mapping of str to Output
         In their order.
-    loops : tuple of Loop
+    loops : tuple of PointLoop
         A `TOTAL` refers to them by their index.
     """
 
     inputs: Mapping[str, int]
     values: tuple[Value, ...]
     outputs: Mapping[str, Output]
-    loops: tuple[Loop, ...] = field(default=())
+    loops: tuple[PointLoop, ...] = field(default=())
 
     def evaluate(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Return the outputs (..., shape) by name from inputs (..., size), which are broadcast; numbers may be complex."""
@@ -94,8 +96,20 @@ class Program:
             results[name] = np.empty((*stack, len(values)), kind)
             for place, k in enumerate(values):
                 results[name][..., place] = known[k]
-            results[name] = results[name].reshape(*stack, *shape)
+            results[name] = results[name].reshape((*stack, *shape))
         return results
+
+    def at_points(self, shared: Array, own: Array, loads: Array | None = None) -> tuple[Array, Array]:
+        """Return totals (..., k) and each point's results (points, count) of a program of many points.
+
+        It has the inputs `SHARED` (what all points share), `OWN` (what each has: `own` (points, m)), and `LOADS` (what acts on
+        each, zero by default), and the outputs `ONCE` and `TOTALS` (k each): what is added once, of shared numbers alone, and
+        what is summed over the points; and `EACH`. Numbers may be complex.
+        """
+        loads = np.zeros((len(own), self.inputs[LOADS])) if loads is None else loads
+        found = self.evaluate({SHARED: shared[..., None, :], OWN: own, LOADS: loads})
+        totals: Array = found[ONCE][..., 0, :] + found[TOTALS].sum(axis=-2)
+        return totals, found[EACH]
 
     @functools.cached_property
     def counts(self) -> dict[str, int]:
@@ -119,12 +133,10 @@ class Program:
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _total(loop: Loop, known: list[Any], stack: tuple[int, ...]) -> Array:
+def _total(loop: PointLoop, known: list[Any], stack: tuple[int, ...]) -> Array:
     """Return what a loop sums over its points (..., k)."""
     shared = np.stack([np.broadcast_to(known[k], stack) for k in loop.shared], axis=-1)
-    found = loop.program.evaluate({"shared": shared[..., None, :], "own": loop.points})
-    total: Array = found["once"][..., 0, :] + found["totals"].sum(axis=-2)
-    return total
+    return loop.program.at_points(shared, loop.points)[0]
 
 
 def _each(function: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
-
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, is_finite
 from titop.graph.network.assembly import Assembly

@@ -12,6 +12,7 @@ from titop.blocks.basics.spatial import Array, twist_transport
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction, loads_by_states, motion_among
+from titop.blocks.programs.branches import explored
 from titop.graph.network.connections import Joined
 from titop.solvers.arguments.reading import of_one_state, overflow
 from titop.solvers.constraints.closed_mechanism import ClosedMechanism
@@ -70,7 +71,7 @@ def read_rates(interaction: Interaction, motion: TargetMotion) -> Array:
 
     Raises `ModelError` if they are not one number for each state, or not finite.
     """
-    rates, count = np.asarray(interaction.state_rates(motion)), len(interaction.state_names)
+    rates, count = np.asarray(explored(interaction.state_rates, motion)), len(interaction.state_names)
     if rates.shape != (count,):
         where, advice = f"{interaction.name}.state_rates", "return an array, of a number for each name in state_names"
         raise ModelError(Finding("wrong-shape", where, f"shape {rates.shape}", f"shape ({count},)", advice))
@@ -101,14 +102,14 @@ def interaction_pushes(mechanism: ClosedMechanism, q: Array, v: Array, inputs: M
     """Return the wrenches of all interactions on their ports, as pushes; `inputs` are given by the interactions' names."""
     pushes = []
     for loop in mechanism.interactions:
-        wrenches, _ = loop.closure.act(target_motion(mechanism, loop, q, v, inputs.get(loop.closure.name)))
+        wrenches, _ = explored(loop.closure.act, target_motion(mechanism, loop, q, v, inputs.get(loop.closure.name)))
         pushes += [PortPush(str(ref), False, wrench) for ref, wrench in zip(loop.ports, wrenches, strict=True)]
     return pushes
 
 
 def interaction_efforts(mechanism: ClosedMechanism, loop: Joined, q: Array, v: Array, u: Array | None = None) -> Array:
     """Return an interaction's efforts on all coordinates (nv)."""
-    wrenches, efforts = loop.closure.act(target_motion(mechanism, loop, q, v, u))
+    wrenches, efforts = explored(loop.closure.act, target_motion(mechanism, loop, q, v, u))
     total = np.zeros(mechanism.nv, np.result_type(wrenches, efforts, float))
     for ref, wrench in zip(loop.ports, wrenches, strict=True):
         total = total + mechanism.engine.observations.jacobian(str(ref), q).T @ wrench

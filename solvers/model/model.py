@@ -198,25 +198,37 @@ class Model(Resolved):
 
     # for other tools
 
-    def program(self, *functions: str, parameters: Sequence[str] = (), inputs: Sequence[str] = (), at: Any = None) -> Any:
+    def program(
+        self,
+        *functions: str,
+        parameters: Sequence[str] = (),
+        inputs: Sequence[str] = (),
+        outputs: Sequence[str] | None = None,
+        at: Any = None,
+    ) -> Any:
         """Return functions of the model as straight-line programs: for very many states, C, FMUs and graphics processors.
 
-        The reference engine computes them once with numbers that are not known yet. What does not depend on these is computed at
-        once, and no number twice. Constants are those of this model.
+        The reference engine computes them once with numbers that are not known yet. What does not depend on these is computed
+        at once, and no number twice. Constants are those of this model.
 
         Parameters
         ----------
         functions : str
             Names of functions: ``"forward_dynamics"``, ``"inverse_dynamics"``, their ``_derivatives``, ``"mass_matrix"``,
             ``"inverse_mass_matrix"``, ``"nonlinear_effects"``, ``"gravity_effects"``, ``"passive_efforts"``, ``"energy"``
-            (kinetic, potential), ``"momentum"``, ``"center_of_mass"``, ``"configuration_rate"``.
+            (kinetic, of gravity, elastic), ``"momentum"``, ``"center_of_mass"``, ``"configuration_rate"``, ``"state_rates"``,
+            ``"outputs"``; ``"rates"`` (dq/dt, dv/dt, dx/dt and outputs, of ``q, v, tau``) and ``"linear_matrices"`` (A, B, C, D
+            of `linearize` at ``q, v, tau``).
         parameters : sequence of str, optional
             Names of parameters that are arguments of the programs; others keep their values. Values are not checked.
         inputs : sequence of str, optional
-            Names of inputs of actuators and blocks that are arguments, as ``u``; others are zero.
+            Names of inputs of actuators and blocks that are arguments, as ``u``; others are zero. For linear matrices also of
+            joints, for their efforts, which come behind those.
+        outputs : sequence of str, optional
+            As in `linearize`: motions of ports, coordinates, sensors; by default what the sensors measure.
         at : array_like (nq,), optional
-            Nominal configuration: which closures' constraints and coordinates are dependent is chosen here. By default a generic
-            one, of closed loops one on the regular branch.
+            Nominal configuration: which closures' constraints and coordinates are dependent is chosen here. By default a
+            generic one, of closed loops one on the regular branch.
 
         Returns
         -------
@@ -236,7 +248,22 @@ class Model(Resolved):
         >>> p.operations < 10, p.forward_dynamics([0.5], [0.0], [0.0]).round(3)
         (True, array([-4.703]))
         """
-        return above("program")(self, *functions, parameters=parameters, inputs=inputs, at=at)
+        return above("program")(self, *functions, parameters=parameters, inputs=inputs, outputs=outputs, at=at)
+
+    def linear_program(
+        self, inputs: Sequence[str], outputs: Sequence[str], parameters: Sequence[str] = (), at: Any = None
+    ) -> Any:
+        """Return the linear model as a function of the operating point, as a `program`: an LPV model without a grid.
+
+        ``p.linear_matrices(q, v, tau)`` returns A, B, C and D, of stacked points too. States are as in `linearize`, about a
+        reference that moves with the point. Arguments as in `program`.
+
+        Raises
+        ------
+        ModelError
+            Also for systems with closures or gears, whose coordinates are not all states.
+        """
+        return self.program("linear_matrices", parameters=parameters, inputs=inputs, outputs=outputs, at=at)
 
     def to_nlsys(
         self, inputs: Any, outputs: Any = None, point: Any = None, independent: Sequence[str] | None = None

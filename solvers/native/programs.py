@@ -1,33 +1,52 @@
-"""Straight-line programs as machine code, by LLVM alone; see `titop.blocks.bodies.soft.program`.
+"""Straight-line programs as machine code, by LLVM alone; see `titop.blocks.programs.program`.
 
-A program becomes a loop over points. What depends on shared numbers alone is computed before it, what depends on these and on
-the points' z once for neighbours of equal z: sections of a body along z.
+A program of many points becomes a loop over them. What depends on shared numbers alone is computed before it, what depends on
+these and on the points' z once for neighbours of equal z: sections of a body along z. The program of a whole system becomes
+functions of some hundred operations each, called one after the other, that share a room for what one leaves to others: the time
+that LLVM takes then grows with their number alone.
 """
 
 from __future__ import annotations
 
 import functools
-import hashlib
 import struct
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 
-from titop.blocks.bodies.soft.program import CONSTANT, LOAD, OWN, SHARED, Program
+from titop.blocks.programs.program import (
+    CONSTANT,
+    EACH,
+    INPUT,
+    LOADS,
+    ONCE,
+    OPERATIONS,
+    OWN,
+    SHARED,
+    TOTAL,
+    TOTALS,
+    PointLoop,
+    Program,
+)
+from titop.solvers.native.calling import python_function, stacked_function
 from titop.solvers.native.identity import LANE_COUNT
-from titop.solvers.native.kernel import Stage
-from titop.solvers.native.object_code import Codes, ObjectCode, load_address
+from titop.solvers.native.kernel import Stage, Unit
+from titop.solvers.native.object_code import Codes, ObjectCode, load, load_address
 from titop.solvers.native.optimising import simplify
 from titop.solvers.native.pieces import target
-from titop.solvers.native.signatures import IN_LANES, INTEGER, SINGLE
+from titop.solvers.native.signatures import IN_LANES, INTEGER, RESULT, SINGLE, STATE, Signature
 
-#: How a program is called: with the number of points, and the addresses of what all share, what each has, the loads on each,
-#: and the results, totals first.
+#: How a program of many points is called: with the number of points, and the addresses of what all share, what each has, the
+#: loads on each, and the results, totals first.
 ARGUMENTS = ("count", "shared", "own", "loads", "results")
 
-#: Larger programs are translated as they are: that runs two to three times as long, and a tenth of the time is waited for it.
+#: Larger programs of points are translated as they are: that runs two to three times as long, and a tenth of the time is waited
+#: for it.
 LARGEST = 20000
+#: So many operations of a whole system are one function, and more are cut into functions of so many: LLVM's time for one
+#: function grows faster than its length.
+WHOLE, CHUNK = 2500, 500
 
 #: Which of a point's numbers neighbours of a section share.
 _SECTION = 2
@@ -36,13 +55,18 @@ _ONCE, _SECTIONS, _POINTS = 0, 1, 2
 
 _ARITHMETIC = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
 _COMPARISONS = {"less": "olt", "less_equal": "ole", "equal": "oeq", "not_equal": "une"}
-#: As LLVM knows them; it computes the sine and the cosine of one angle together.
-_INTRINSICS = {name: name for name in ("sqrt", "sin", "cos", "exp", "log")} | {"absolute": "fabs", "sign": "copysign"}
+#: As LLVM knows them.
+_INTRINSICS = {name: name for name in ("sqrt", "exp", "log")} | {"absolute": "fabs", "sign": "copysign"}
 _CHOICES = {"minimum": "olt", "maximum": "ogt"}
+_TURNS = ("sin", "cos")
+#: What is written without a function.
+_WRITTEN = {"negate", "select", "not", "and", "or", *_ARITHMETIC, *_COMPARISONS, *_CHOICES}
+#: Names of functions in the C library that differ from ours.
+_C_NAMES = {"power": "pow"}
 
 
 class ProgramCode(Stage):
-    """A program that kernels call by its address, with the integers that `ARGUMENTS` names.
+    """A program of many points that kernels call by its address, with the integers that `ARGUMENTS` names.
 
     Parameters
     ----------
@@ -55,7 +79,7 @@ class ProgramCode(Stage):
 
     def __init__(self, make: Callable[[], Program], identity: Callable[[], str] | None = None, form: str = SINGLE) -> None:
         super().__init__("program", lambda *_: 0, (INTEGER,) * len(ARGUMENTS), form)
-        self._make, self._identity, self.is_for_lanes = make, identity or (lambda: _digest(make())), True
+        self._make, self._identity, self.is_for_lanes = make, identity or (lambda: make().identity), True
 
     @functools.cached_property
     def in_lanes(self) -> ProgramCode:
@@ -68,12 +92,10 @@ class ProgramCode(Stage):
         return self.name
 
     def _compile(self, loaded: Container[str] = ()) -> Codes:
-        program = self._make()
+        program, words = self._make(), _Words(self.form)
         is_small = len(program.values) <= LARGEST
-        module = llvm.parse_assembly(_Text(program, self.form).written().replace("@program", f"@{self.name}"))
-        if is_small:
-            simplify(module, target(level=1))
-        return {self.name: ObjectCode(bytes(target(level=int(is_small)).emit_object(module)))}
+        text = words.functions(program.counts) + _PointText(program, words).written(self.name)
+        return {self.name: ObjectCode(_emitted(llvm.parse_assembly(text), int(is_small), is_small))}
 
     @property
     def address(self) -> int:
@@ -84,14 +106,55 @@ class ProgramCode(Stage):
         return self._address
 
 
-def _digest(program: Program) -> str:
-    return hashlib.sha256(repr(program).encode()).hexdigest()[:32]
+class SystemCode(Unit):
+    """The program of a whole system that Python calls: with a vector for each input, then one for each output, row by row.
+
+    In lanes with stacked ones, computed several states at a time, each with the bits of a call for itself.
+    """
+
+    def __init__(self, program: Program, form: str = SINGLE) -> None:
+        self.program = program
+        signature = Signature((*[STATE] * len(program.inputs), *[RESULT] * len(program.outputs)))
+        caller = stacked_function if form else python_function
+        super().__init__(lambda *_: 0, signature, caller, f"program_{program.identity}", form=form)
+        self.title = "a program"
+
+    @functools.cached_property
+    def in_lanes(self) -> SystemCode:
+        """The program for stacked states."""
+        return SystemCode(self.program, IN_LANES)
+
+    @functools.cached_property
+    def file(self) -> str:  # type: ignore[override]
+        """The name of the file that keeps it."""
+        return self.name
+
+    @functools.cached_property
+    def compiled(self) -> Callable[..., Any]:
+        """The compiled function."""
+        return load(self.name, self.name, self.codes())
+
+    def _compile(self, loaded: Container[str] = ()) -> Codes:
+        words = _Words(self.form)
+        text = words.functions(self.program.counts) + _SystemText(self.program, words).written()
+        module = llvm.parse_assembly(text)
+        module.link_in(llvm.parse_assembly(self.caller(self.name, "native", self.signature)))
+        for function in module.functions:
+            if not function.is_declaration and function.name != self.name:
+                function.linkage = llvm.Linkage.internal
+        return {self.name: ObjectCode(_emitted(module, 2, simplified=True))}
 
 
-class _Text(NamedTuple):
-    """The text of a program in LLVM's language."""
+def _emitted(module: llvm.ModuleRef, level: int, simplified: bool) -> bytes:
+    module.triple, module.data_layout = target().triple, str(target().target_data)
+    if simplified:
+        simplify(module, target(level=1))
+    return bytes(target(level=level).emit_object(module))
 
-    program: Program
+
+class _Words(NamedTuple):
+    """How numbers and operations are written in LLVM's language, for one state or for several in lanes."""
+
     form: str
 
     @property
@@ -103,15 +166,182 @@ class _Text(NamedTuple):
     def truth(self) -> str:
         return f"<{LANE_COUNT} x i1>" if self.form else "i1"
 
-    def written(self) -> str:
-        program, levels = self.program, self._levels()
-        carried = self._carried(levels)
-        functions = {op for op, _ in program.values} - _ARITHMETIC.keys() - _COMPARISONS.keys()
-        declared = [line for op in sorted(functions) for line in self._declaration(op)]
-        start = [line for k, value in enumerate(program.once) for line in self._put(f"once{k}", str(k), self._name(value))]
-        return f"""{_lines(line for line in declared if line)}
+    def number(self, value: float) -> str:
+        return f"<{', '.join([f'double {_number(value)}'] * LANE_COUNT)}>" if self.form else _number(value)
 
-define i64 @program({", ".join(f"i64 %{name}_address" for name in ARGUMENTS)}) {{
+    def loaded(self, to: str, pointer: str, place: int | str) -> list[str]:
+        """Return the lines that load a number."""
+        at = f"{to}.at = getelementptr {self.kind}, ptr {pointer}, i64 {place}"
+        return [at, f"{to} = load {self.kind}, ptr {to}.at, align 8"]
+
+    def stored(self, name: str, pointer: str, place: int | str, value: str) -> list[str]:
+        """Return the lines that store a number; `name` belongs to them alone."""
+        at = f"{name} = getelementptr {self.kind}, ptr {pointer}, i64 {place}"
+        return [at, f"store {self.kind} {value}, ptr {name}, align 8"]
+
+    def operation(self, to: str, operation: str, own: Sequence[str], turned: dict[str, str]) -> list[str]:
+        """Return the lines of an operation; `turned` has the angles whose sine and cosine are known in this place."""
+        kind, truth, zero = self.kind, self.truth, self.number(0.0)
+        as_number = f"{to} = uitofp {truth} {to}.c to {kind}"
+        if operation in _ARITHMETIC:
+            return [f"{to} = {_ARITHMETIC[operation]} {kind} {own[0]}, {own[1]}"]
+        if operation == "negate":
+            return [f"{to} = fneg {kind} {own[0]}"]
+        if operation in _TURNS:
+            pair = turned.setdefault(own[0], f"{to}.both")
+            both = f"{pair} = call {{ {kind}, {kind} }} @sine_and_cosine({kind} {own[0]})"
+            one = f"{to} = extractvalue {{ {kind}, {kind} }} {pair}, {_TURNS.index(operation)}"
+            return [both, one] if pair == f"{to}.both" else [one]
+        if operation in _COMPARISONS:
+            return [f"{to}.c = fcmp {_COMPARISONS[operation]} {kind} {own[0]}, {own[1]}", as_number]
+        if operation in _CHOICES:
+            chosen = f"{to}.c = fcmp {_CHOICES[operation]} {kind} {own[0]}, {own[1]}"
+            return [chosen, f"{to} = select {truth} {to}.c, {kind} {own[0]}, {kind} {own[1]}"]
+        if operation == "not":
+            return [f"{to}.c = fcmp oeq {kind} {own[0]}, {zero}", as_number]
+        first = f"{to}.x = fcmp une {kind} {own[0]}, {zero}"
+        if operation == "select":
+            return [first, f"{to} = select {truth} {to}.x, {kind} {own[1]}, {kind} {own[2]}"]
+        if operation == "sign":
+            signed = f"call {kind} @{self._called('sign')}({kind} {self.number(1.0)}, {kind} {own[0]})"
+            return [f"{to}.s = {signed}", first, f"{to} = select {truth} {to}.x, {kind} {to}.s, {kind} {zero}"]
+        if operation in ("and", "or"):
+            second = f"{to}.y = fcmp une {kind} {own[1]}, {zero}"
+            return [first, second, f"{to}.c = {operation} {truth} {to}.x, {to}.y", as_number]
+        return [f"{to} = call {kind} @{self._called(operation)}({', '.join(f'{kind} {x}' for x in own)})"]
+
+    def _called(self, operation: str) -> str:
+        """Return the name of a function: in lanes LLVM has some, others are written."""
+        if operation in _INTRINSICS:
+            return f"llvm.{_INTRINSICS[operation]}.{f'v{LANE_COUNT}' if self.form else ''}f64"
+        name = _C_NAMES.get(operation, operation)
+        return f"{name}_{self.form}" if self.form else name
+
+    def functions(self, operations: Iterable[str]) -> str:
+        """Return text of the functions that operations call."""
+        turns = not {*operations}.isdisjoint(_TURNS)
+        called = sorted({*operations, *(("absolute",) if turns else ())}.difference(_WRITTEN, _TURNS))
+        lines = [line for operation in (*called, *(_TURNS if turns else ())) for line in self._declaration(operation)]
+        return _lines(lines) + (self._sine_and_cosine() if turns else "")
+
+    def _declaration(self, operation: str) -> Iterator[str]:
+        count, called = 2 if operation in ("power", "atan2", "sign") else 1, self._called(operation)
+        if operation in _INTRINSICS or not self.form:
+            yield f"declare {self.kind} @{called}({', '.join([self.kind] * count)})"
+            return
+        name, whole = _C_NAMES.get(operation, operation), "poison"
+        inline = "noinline cold" if operation in _TURNS else "alwaysinline"
+        yield f"declare double @{name}({', '.join(['double'] * count)})"
+        yield f"define private {self.kind} @{called}({', '.join(f'{self.kind} %x{k}' for k in range(count))}) {inline} {{"
+        for lane in range(LANE_COUNT):
+            for k in range(count):
+                yield f"  %x{k}.{lane} = extractelement {self.kind} %x{k}, i64 {lane}"
+            yield f"  %y{lane} = call double @{name}({', '.join(f'double %x{k}.{lane}' for k in range(count))})"
+            yield f"  %whole{lane} = insertelement {self.kind} {whole}, double %y{lane}, i64 {lane}"
+            whole = f"%whole{lane}"
+        yield f"  ret {self.kind} {whole}"
+        yield "}"
+
+    def _sine_and_cosine(self) -> str:
+        """Return text of sine and cosine together: the operations of `titop.solvers.kernels.spatial.turning`."""
+        kind, truth, suffix = self.kind, self.truth, f"v{LANE_COUNT}f64" if self.form else "f64"
+        lines: list[str] = []
+
+        def put(text: str) -> str:
+            lines.append(f"  %r{len(lines)} = {text}")
+            return f"%r{len(lines) - 1}"
+
+        def of(operation: str, x: str, y: str) -> str:
+            return put(f"{operation} {kind} {x}, {y}")
+
+        def fused(x: str, y: str, z: str) -> str:
+            return put(f"call {kind} @llvm.fma.{suffix}({kind} {x}, {kind} {y}, {kind} {z})")
+
+        def called(name: str, x: str) -> str:
+            return put(f"call {kind} @llvm.{name}.{suffix}({kind} {x})")
+
+        def polynomial(a: Sequence[float], z: str, square: str) -> str:
+            low, middle, high = (fused(self.number(a[k + 1]), z, self.number(a[k])) for k in (0, 2, 4))
+            return fused(square, fused(square, high, middle), low)
+
+        number = self.number
+        k = called("rint", of("fmul", "%x", number(0.6366197723675814)))
+        near = fused(put(f"fneg {kind} {k}"), number(_HALF_PI[0]), "%x")
+        rest = of("fmul", k, number(_HALF_PI[1]))
+        y = of("fsub", near, rest)
+        small = fused(k, number(_HALF_PI[2]), fused(k, number(_HALF_PI[1]), put(f"fneg {kind} {rest}")))
+        low = of("fsub", of("fsub", of("fsub", near, y), rest), small)
+        z = of("fmul", y, y)
+        square = of("fmul", z, z)
+        bent = fused(of("fmul", number(-0.5), z), low, low)
+        sine = of("fadd", y, fused(of("fmul", z, y), polynomial(_SINE, z, square), bent))
+        half = of("fmul", number(0.5), z)
+        most = of("fsub", number(1.0), half)
+        ends = fused(square, polynomial(_COSINE, z, square), of("fmul", put(f"fneg {kind} {y}"), low))
+        cosine = of("fadd", most, of("fadd", of("fsub", of("fsub", number(1.0), most), half), ends))
+        turns = called("rint", of("fmul", number(0.25), k))
+        quadrant = of("fsub", k, of("fmul", number(4.0), turns))
+        size = called("fabs", quadrant)
+        odd, opposite = (put(f"fcmp oeq {kind} {size}, {number(x)}") for x in (1.0, 2.0))
+        results = []
+        for first, second, sign in ((cosine, sine, -1.0), (sine, cosine, 1.0)):
+            chosen = put(f"select {truth} {odd}, {kind} {first}, {kind} {second}")
+            turned = put(f"or {truth} {opposite}, {put(f'fcmp oeq {kind} {quadrant}, {number(sign)}')}")
+            results.append(put(f"select {truth} {turned}, {kind} {put(f'fneg {kind} {chosen}')}, {kind} {chosen}"))
+        is_near = put(f"fcmp olt {kind} {called('fabs', '%x')}, {number(_FAR)}")
+        all_near = put(f"call i1 @llvm.vector.reduce.and.v{LANE_COUNT}i1({truth} {is_near})") if self.form else is_near
+        by_library = [f"@{self._called(name)}({kind} %x)" for name in _TURNS]
+        reduces = f"declare i1 @llvm.vector.reduce.and.v{LANE_COUNT}i1({truth})" if self.form else ""
+        return f"""
+declare {kind} @llvm.fma.{suffix}({kind}, {kind}, {kind})
+declare {kind} @llvm.rint.{suffix}({kind})
+{reduces}
+define private {{ {kind}, {kind} }} @sine_and_cosine({kind} %x) alwaysinline {{
+start:
+{_lines(lines)}
+  br i1 {all_near}, label %done, label %far
+far:
+  %far.0 = call {kind} {by_library[0]}
+  %far.1 = call {kind} {by_library[1]}
+  %some.0 = select {truth} {is_near}, {kind} {results[0]}, {kind} %far.0
+  %some.1 = select {truth} {is_near}, {kind} {results[1]}, {kind} %far.1
+  br label %done
+done:
+  %sine = phi {kind} [ {results[0]}, %start ], [ %some.0, %far ]
+  %cosine = phi {kind} [ {results[1]}, %start ], [ %some.1, %far ]
+  %with = insertvalue {{ {kind}, {kind} }} poison, {kind} %sine, 0
+  %both = insertvalue {{ {kind}, {kind} }} %with, {kind} %cosine, 1
+  ret {{ {kind}, {kind} }} %both
+}}
+"""
+
+
+#: pi/2 in three parts, each what those before leave of it; beyond the angle `_FAR` they do not suffice.
+_HALF_PI, _FAR = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33), 1e6
+#: Coefficients of ``sin(y)/y`` and ``cos(y)`` by y^2 for |y| < pi/4 (FreeBSD's msun, ``k_sin.c`` and ``k_cos.c``).
+_SINE = (
+    -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
+    2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10,
+)  # fmt: skip
+_COSINE = (
+    4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
+    -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11,
+)  # fmt: skip
+
+
+class _PointText(NamedTuple):
+    """The text of a program of many points."""
+
+    program: Program
+    words: _Words
+
+    def written(self, name: str) -> str:
+        """Return text of the function of a name."""
+        program, levels, words = self.program, self._levels(), self.words
+        carried, once = self._carried(levels), program.outputs[ONCE].values
+        start = [line for k, value in enumerate(once) for line in words.stored(f"%once{k}", "%results", k, self._name(value))]
+        return f"""
+define i64 @{name}({", ".join(f"i64 %{name}_address" for name in ARGUMENTS)}) {{
 entry:
 {_lines(f"  %{name} = inttoptr i64 %{name}_address to ptr" for name in ARGUMENTS[1:])}
 {_lines(self._of(levels, _ONCE))}
@@ -120,13 +350,13 @@ entry:
 loop:
   %k = phi i64 [ 0, %entry ], [ %next, %point ]
   %known = phi double [ {_number(float("nan"))}, %entry ], [ %z, %point ]
-{_lines(f"  %kept{k} = phi {self.kind} [ {self._number(0.0)}, %entry ], [ %v{k}, %point ]" for k in carried)}
+{_lines(f"  %kept{k} = phi {words.kind} [ {words.number(0.0)}, %entry ], [ %v{k}, %point ]" for k in carried)}
   %more = icmp slt i64 %k, %count_address
   br i1 %more, label %look, label %done
 look:
-  %own_row = mul i64 %k, {program.own}
-  %load_row = mul i64 %k, {program.loads}
-  %each_row = mul i64 %k, {len(program.each)}
+  %own_row = mul i64 %k, {program.inputs[OWN]}
+  %load_row = mul i64 %k, {program.inputs[LOADS]}
+  %each_row = mul i64 %k, {len(program.outputs[EACH].values)}
 {_lines(self._section())}
   %moved = fcmp une double %z, %known
   br i1 %moved, label %section, label %point
@@ -134,7 +364,7 @@ section:
 {_lines(self._of(levels, _SECTIONS, "s"))}
   br label %point
 point:
-{_lines(f"  %v{k} = phi {self.kind} [ %s{k}, %section ], [ %kept{k}, %look ]" for k in carried)}
+{_lines(f"  %v{k} = phi {words.kind} [ %s{k}, %section ], [ %kept{k}, %look ]" for k in carried)}
 {_lines(self._of(levels, _POINTS))}
 {_lines(self._results())}
   %next = add i64 %k, 1
@@ -147,12 +377,12 @@ done:
     def _levels(self) -> list[int]:
         levels: list[int] = []
         for operation, arguments in self.program.values:
-            if operation == OWN:
-                levels.append(_SECTIONS if arguments[0] == _SECTION else _POINTS)
-            elif operation in (CONSTANT, SHARED, LOAD):
-                levels.append(_POINTS if operation == LOAD else _ONCE)
-            else:
+            if operation in OPERATIONS:
                 levels.append(max(levels[k] for k in arguments))
+            elif operation == CONSTANT or arguments[0] == SHARED:
+                levels.append(_ONCE)
+            else:
+                levels.append(_SECTIONS if arguments == (OWN, _SECTION) else _POINTS)
         return levels
 
     def _carried(self, levels: Sequence[int]) -> list[int]:
@@ -161,15 +391,15 @@ done:
         used = {
             k
             for value, level in zip(program.values, levels, strict=True)
-            if level == _POINTS and value.operation not in (OWN, LOAD)
+            if level == _POINTS and value.operation in OPERATIONS
             for k in value.arguments
         }
-        used |= {*program.totals, *program.each}
+        used |= {*program.outputs[TOTALS].values, *program.outputs[EACH].values}
         return sorted(k for k in used if levels[k] == _SECTIONS)
 
     def _section(self) -> Iterator[str]:
         """Yield the lines that read a point's z; without one, all points are one section."""
-        if self.program.own > _SECTION:
+        if self.program.inputs[OWN] > _SECTION:
             yield f"  %z_place = add i64 %own_row, {_SECTION}"
             yield "  %z_at = getelementptr double, ptr %own, i64 %z_place"
             yield "  %z = load double, ptr %z_at"
@@ -178,108 +408,186 @@ done:
 
     def _of(self, levels: Sequence[int], level: int, prefix: str = "v") -> Iterator[str]:
         """Yield the lines that compute the values of a level."""
+        turned = dict[str, str]()
         for k, (operation, arguments) in enumerate(self.program.values):
             if levels[k] != level or operation == CONSTANT:
                 continue
-            own = (
-                [self._name(j, prefix if levels[j] == level else "v") for j in arguments]
-                if operation not in (SHARED, OWN, LOAD)
-                else []
-            )
-            yield from (f"  {line}" for line in self._line(f"%{prefix}{k}", operation, arguments, own))
+            to = f"%{prefix}{k}"
+            if operation == INPUT:
+                yield from self._read(to, *arguments)
+            else:
+                own = [self._name(j, prefix if levels[j] == level else "v") for j in arguments]
+                yield from self.words.operation(to, operation, own, turned)
 
-    def _line(self, to: str, operation: str, arguments: Sequence[Any], own: Sequence[str]) -> list[str]:
-        bare, kind, truth, zero = to.removeprefix("%"), self.kind, self.truth, self._number(0.0)
-        if operation in (SHARED, OWN, LOAD):
-            source = {SHARED: "shared", OWN: "own", LOAD: "loads"}[operation]
-            row = {SHARED: "0", OWN: "%own_row", LOAD: "%load_row"}[operation]
-            read = "double" if operation == OWN else kind
-            place = [
-                f"%{bare}p = add i64 {row}, {arguments[0]}",
-                f"%{bare}a = getelementptr {read}, ptr %{source}, i64 %{bare}p",
-            ]
-            if read == kind:
-                return [*place, f"{to} = load {kind}, ptr %{bare}a, align 8"]
-            alike = f"{kind} poison, <{LANE_COUNT} x i32> zeroinitializer"
-            first = f"%{bare}f = insertelement {kind} poison, double %{bare}n, i64 0"
-            return [*place, f"%{bare}n = load double, ptr %{bare}a", first, f"{to} = shufflevector {kind} %{bare}f, {alike}"]
-        if operation in _ARITHMETIC:
-            return [f"{to} = {_ARITHMETIC[operation]} {kind} {own[0]}, {own[1]}"]
-        if operation == "negate":
-            return [f"{to} = fneg {kind} {own[0]}"]
-        if operation == "square":
-            return [f"{to} = fmul {kind} {own[0]}, {own[0]}"]
-        as_number = f"{to} = uitofp {truth} %{bare}c to {kind}"
-        if operation in _COMPARISONS:
-            return [f"%{bare}c = fcmp {_COMPARISONS[operation]} {kind} {own[0]}, {own[1]}", as_number]
-        if operation in _CHOICES:
-            return [
-                f"%{bare}c = fcmp {_CHOICES[operation]} {kind} {own[0]}, {own[1]}",
-                f"{to} = select {truth} %{bare}c, {kind} {own[0]}, {kind} {own[1]}",
-            ]
-        if operation == "not":
-            return [f"%{bare}c = fcmp oeq {kind} {own[0]}, {zero}", as_number]
-        if operation in _LOGIC:
-            first = f"%{bare}x = fcmp une {kind} {own[0]}, {zero}"
-            if operation == "if_else_zero":
-                return [first, f"{to} = select {truth} %{bare}x, {kind} {own[1]}, {kind} {zero}"]
-            if operation == "sign":
-                signed = f"call {kind} @{self._called('sign')}({kind} {self._number(1.0)}, {kind} {own[0]})"
-                return [f"%{bare}s = {signed}", first, f"{to} = select {truth} %{bare}x, {kind} %{bare}s, {kind} {zero}"]
-            second = f"%{bare}y = fcmp une {kind} {own[1]}, {zero}"
-            return [first, second, f"%{bare}c = {operation} {truth} %{bare}x, %{bare}y", as_number]
-        return [f"{to} = call {kind} @{self._called(operation)}({', '.join(f'{kind} {x}' for x in own)})"]
+    def _read(self, to: str, source: str, place: int) -> list[str]:
+        """Return the lines that read a number; what a point has is the same for all lanes."""
+        row = {SHARED: "0", OWN: "%own_row", LOADS: "%load_row"}[source]
+        at = f"{to}.p = add i64 {row}, {place}"
+        if source != OWN or not self.words.form:
+            return [at, *self.words.loaded(to, f"%{source}", f"{to}.p")]
+        kind, one = self.words.kind, f"{to}.n.at = getelementptr double, ptr %own, i64 {to}.p"
+        first = f"{to}.f = insertelement {kind} poison, double {to}.n, i64 0"
+        alike = f"{kind} poison, <{LANE_COUNT} x i32> zeroinitializer"
+        return [at, one, f"{to}.n = load double, ptr {to}.n.at", first, f"{to} = shufflevector {kind} {to}.f, {alike}"]
 
     def _name(self, k: int, prefix: str = "v") -> str:
         operation, arguments = self.program.values[k]
-        return self._number(arguments[0]) if operation == CONSTANT else f"%{prefix}{k}"
+        return self.words.number(arguments[0]) if operation == CONSTANT else f"%{prefix}{k}"
 
     def _results(self) -> Iterator[str]:
-        for k, value in enumerate(self.program.totals):
-            yield f"  %total{k}a = getelementptr {self.kind}, ptr %results, i64 {k}"
-            yield f"  %total{k} = load {self.kind}, ptr %total{k}a, align 8"
-            yield f"  %sum{k} = fadd {self.kind} %total{k}, {self._name(value)}"
-            yield f"  store {self.kind} %sum{k}, ptr %total{k}a, align 8"
-        for k, value in enumerate(self.program.each):
-            yield f"  %each{k}p = add i64 %each_row, {len(self.program.totals) + k}"
-            yield from self._put(f"each{k}", f"%each{k}p", self._name(value))
-
-    def _put(self, name: str, place: str, value: str) -> Iterator[str]:
-        yield f"  %{name}at = getelementptr {self.kind}, ptr %results, i64 {place}"
-        yield f"  store {self.kind} {value}, ptr %{name}at, align 8"
-
-    def _number(self, value: float) -> str:
-        return f"<{', '.join([f'double {_number(value)}'] * LANE_COUNT)}>" if self.form else _number(value)
-
-    def _called(self, operation: str) -> str:
-        """Return the name of a function: in lanes LLVM has some, others are written."""
-        if operation in _INTRINSICS:
-            return f"llvm.{_INTRINSICS[operation]}.{f'v{LANE_COUNT}' if self.form else ''}f64"
-        name = _C_NAMES.get(operation, operation)
-        return f"{name}_{self.form}" if self.form else name
-
-    def _declaration(self, operation: str) -> Iterator[str]:
-        if operation in (CONSTANT, SHARED, OWN, LOAD, "negate", "square", "not", *_CHOICES) or operation in _LOGIC - {"sign"}:
-            return
-        count, called = 2 if operation in ("power", "atan2", "sign") else 1, self._called(operation)
-        if operation in _INTRINSICS or not self.form:
-            yield f"declare {self.kind} @{called}({', '.join([self.kind] * count)})"
-            return
-        name, whole = _C_NAMES.get(operation, operation), "poison"
-        yield f"declare double @{name}({', '.join(['double'] * count)})"
-        yield f"define private {self.kind} @{called}({', '.join(f'{self.kind} %x{k}' for k in range(count))}) alwaysinline {{"
-        for lane in range(LANE_COUNT):
-            for k in range(count):
-                yield f"  %x{k}.{lane} = extractelement {self.kind} %x{k}, i64 {lane}"
-            yield f"  %y{lane} = call double @{name}({', '.join(f'double %x{k}.{lane}' for k in range(count))})"
-            yield f"  %whole{lane} = insertelement {self.kind} {whole}, double %y{lane}, i64 {lane}"
-            whole = f"%whole{lane}"
-        yield f"  ret {self.kind} {whole}"
-        yield "}"
+        outputs, words = self.program.outputs, self.words
+        for k, value in enumerate(outputs[TOTALS].values):
+            yield from words.loaded(f"%total{k}", "%results", k)
+            yield f"%sum{k} = fadd {words.kind} %total{k}, {self._name(value)}"
+            yield f"store {words.kind} %sum{k}, ptr %total{k}.at, align 8"
+        for k, value in enumerate(outputs[EACH].values):
+            yield f"%each{k}p = add i64 %each_row, {len(outputs[TOTALS].values) + k}"
+            yield from words.stored(f"%each{k}", "%results", f"%each{k}p", self._name(value))
 
 
-#: Names of functions in the C library that differ from ours, and what is written with truths.
-_C_NAMES, _LOGIC = {"power": "pow"}, {"and", "or", "if_else_zero", "sign"}
+class _SystemText:
+    """The text of the program of a whole system: its parts are functions, and loops over points between them."""
+
+    def __init__(self, program: Program, words: _Words) -> None:
+        self.program, self.words = program, words
+        count = sum(value.operation in OPERATIONS for value in program.values)
+        self.parts: list[list[int] | int] = list(_parts(program, count if count <= WHOLE else CHUNK))
+        #: In which part each value is computed, and in which it is last asked for by another one.
+        self.made = {k: part for part, values in enumerate(self.parts) if isinstance(values, list) for k in values}
+        self.last: dict[int, int] = {}
+        for part, values in enumerate(self.parts):
+            asked = (j for k in values for j in program.values[k].arguments) if isinstance(values, list) else ()
+            for j in program.loops[values].shared if isinstance(values, int) else asked:
+                if self.made.get(j, part) != part:
+                    self.last[j] = part
+        self.slots, self.room = self._slots()
+        self.outputs: dict[int, list[tuple[int, int]]] = {}
+        for output, (values, _) in enumerate(program.outputs.values()):
+            for place, k in enumerate(values):
+                self.outputs.setdefault(k, []).append((output, place))
+
+    def _slots(self) -> tuple[dict[int, int], int]:
+        """Return where values lie that other parts ask for, and how much room that takes."""
+        slots: dict[int, int] = {}
+        free: list[int] = []
+        held: list[tuple[int, int]] = []
+        room = 0
+        for part, values in enumerate(self.parts):
+            free += [slot for end, slot in held if end < part]
+            held = [(end, slot) for end, slot in held if end >= part]
+            for k in values if isinstance(values, list) else ():
+                if k in self.last:
+                    slots[k] = free.pop() if free else room
+                    room = max(room, slots[k] + 1)
+                    held.append((self.last[k], slots[k]))
+        return slots, room
+
+    def written(self) -> str:
+        """Return text of the function ``native``, called by numba's convention."""
+        names = [*self.program.inputs, *self.program.outputs]
+        native = ", ".join(
+            f"ptr %m{k}, ptr %p{k}, i64 %n{k}, i64 %b{k}, ptr noalias %data{k}, i64 %e{k}, i64 %s{k}" for k in range(len(names))
+        )
+        kind, loops = self.words.kind, self.program.loops
+        places = [*(f"data{k}" for k in range(len(names))), "room", *(f"sums{k}" for k in range(len(loops)))]
+        given = [f"ptr %{place}" for place in places]
+        calls, functions = list[str](), list[str]()
+        for part, values in enumerate(self.parts):
+            if isinstance(values, int):
+                calls += self._loop_call(values)
+            else:
+                calls.append(f"  call void @part{part}({', '.join(given)})")
+                functions.append(f"""
+define internal void @part{part}({", ".join(given)}) noinline {{
+{_lines(self._part(part, values))}
+  ret void
+}}
+""")
+        sums = [f"  %sums{k} = alloca {kind}, i64 {max(_sizes(loop))}, align 64" for k, loop in enumerate(loops)]
+        points = [self._points(k, loop) for k, loop in enumerate(loops)]
+        return f"""
+{_lines(points)}
+{_lines(functions)}
+define i32 @native(ptr %result, ptr %fault, {native}) {{
+  %room = alloca {kind}, i64 {max(self.room, 1)}, align 64
+{_lines(sums)}
+{_lines(calls)}
+  store i64 0, ptr %result
+  ret i32 0
+}}
+"""
+
+    def _part(self, part: int, values: Sequence[int]) -> Iterator[str]:
+        words, program, known, turned = self.words, self.program, set[int](values), dict[str, str]()
+        is_last = part == max(k for k, each in enumerate(self.parts) if isinstance(each, list))
+        mine = [*values, *(k for k in self.outputs if is_last and k not in self.made)]
+        for k in mine:
+            operation, arguments = program.values[k]
+            asked = arguments if operation in OPERATIONS else [k]
+            for j in asked:
+                if j not in known and program.values[j].operation != CONSTANT:
+                    known.add(j)
+                    yield from words.loaded(f"%v{j}", *self._source(j))
+            if operation in OPERATIONS:
+                yield from words.operation(f"%v{k}", operation, [self._name(j) for j in arguments], turned)
+            if k in self.slots:
+                yield from words.stored(f"%kept{k}", "%room", self.slots[k], f"%v{k}")
+            for output, place in self.outputs.get(k, ()):
+                yield from words.stored(f"%out{output}.{place}", f"%data{len(program.inputs) + output}", place, self._name(k))
+
+    def _source(self, k: int) -> tuple[str, int]:
+        """Return where a value lies that is not computed in this part."""
+        operation, arguments = self.program.values[k]
+        if operation == INPUT:
+            return f"%data{list(self.program.inputs).index(arguments[0])}", arguments[1]
+        return (f"%sums{arguments[0]}", arguments[1]) if operation == TOTAL else ("%room", self.slots[k])
+
+    def _name(self, k: int) -> str:
+        operation, arguments = self.program.values[k]
+        return self.words.number(arguments[0]) if operation == CONSTANT else f"%v{k}"
+
+    def _loop_call(self, loop: int) -> Iterator[str]:
+        """Yield the lines that call a loop: the numbers that points share are put where the sums then stand."""
+        words, (_, shared, points) = self.words, self.program.loops[loop]
+        yield f"  %shared{loop} = alloca {words.kind}, i64 {max(len(shared), 1)}, align 64"
+        for place, k in enumerate(shared):
+            name = self._name(k)
+            if name.startswith("%"):
+                name = f"%l{loop}.{place}"
+                yield from words.loaded(name, *self._source(k))
+            yield from words.stored(f"%to{loop}.{place}", f"%shared{loop}", place, name)
+        addresses = {"shared": f"%shared{loop}", "own": f"@points{loop}", "loads": f"%shared{loop}", "results": f"%sums{loop}"}
+        for name, at in addresses.items():
+            yield f"  %{name}{loop}.i = ptrtoint ptr {at} to i64"
+        given = ", ".join([f"i64 {len(points)}", *(f"i64 %{name}{loop}.i" for name in addresses)])
+        yield f"  %done{loop} = call i64 @loop{loop}({given})"
+
+    def _points(self, k: int, loop: PointLoop) -> str:
+        numbers = loop.points.ravel().tolist()
+        table = f"[{len(numbers)} x double] [{', '.join(f'double {_number(x)}' for x in numbers)}]"
+        return f"@points{k} = private constant {table}, align 64\n" + _PointText(loop.program, self.words).written(f"loop{k}")
+
+
+def _sizes(loop: PointLoop) -> tuple[int, int]:
+    return len(loop.program.outputs[TOTALS].values) + len(loop.points) * len(loop.program.outputs[EACH].values), 1
+
+
+def _parts(program: Program, size: int) -> Iterator[list[int] | int]:
+    """Yield the operations in parts, and between them the loops that the following ones need."""
+    part: list[int] = []
+    called = set[int]()
+    for k, (operation, arguments) in enumerate(program.values):
+        if operation == TOTAL and arguments[0] not in called:
+            called.add(arguments[0])
+            yield part
+            yield arguments[0]
+            part = []
+        elif operation in OPERATIONS:
+            if len(part) >= size:
+                yield part
+                part = []
+            part.append(k)
+    yield part
 
 
 def _number(value: float) -> str:

@@ -11,11 +11,16 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED
+from titop.blocks.basics.user_input import is_finite
 from titop.blocks.contract.own_coordinates import acceleration_unit, effort_unit, rate_unit
 from titop.blocks.programs.program import Program as FunctionProgram
 from titop.graph.checking.tree import massless_joint
 from titop.solvers.model.mechanism import Resolved
+from titop.solvers.native import calling
+from titop.solvers.native.programs import SystemCode
 from titop.solvers.programs.tracing import FUNCTIONS, Recorded, traced
+from titop.solvers.signals.grammar import INPUT, OUTPUT, read_name, read_names
+from titop.solvers.signals.quantities import Kind, units_of
 
 #: The output by which programs say whether they can be trusted.
 _HEALTH = "health"
@@ -34,13 +39,13 @@ class Program:
     functions : mapping of str to program
         The programs by the functions' names; `titop.blocks.programs.program` says what they are.
     names, units : mapping of str to tuple of str
-        Of the numbers of each input.
+        Of the numbers of each input, and of the outputs ``y``.
     at : mapping of str to array
         The nominal inputs. In systems with closures, the branch at ``at["q"]`` is the one on which the program holds.
     health : float
         The least of all coordinates' pivots at ``at``, each over the coordinate's inertia there: where it comes near zero,
-        accelerations lose digits. The same ratio elsewhere is the output ``health`` of the programs that solve for accelerations;
-        calls refuse states at which it is lost.
+        accelerations lose digits. The same ratio elsewhere is the output ``health`` of the programs that solve for
+        accelerations; calls refuse states at which it is lost.
     """
 
     functions: Mapping[str, FunctionProgram]
@@ -55,39 +60,67 @@ class Program:
         return sum(program.operations for program in self.functions.values())
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return a function of a name, from the first time on as an attribute."""
         if name.startswith("_") or name not in self.functions:
             raise AttributeError(f"the program has no function {name!r}; it has {', '.join(self.functions)}")
-        return ProgramFunction(self, name)
+        self.__dict__[name] = function = ProgramFunction(self, name)
+        return function
 
     def __repr__(self) -> str:
         return f"Program({', '.join(self.functions)}; {self.operations} operations)"
 
 
-@dataclass(frozen=True)
 class ProgramFunction:
-    """One function of a `Program`."""
+    """One function of a `Program`, as machine code: compiled when it is first called, and kept in the cache."""
 
-    program: Program
-    name: str
+    def __init__(self, program: Program, name: str) -> None:
+        self.program, self.name, self.function = program, name, program.functions[name]
+        self._code = SystemCode(self.function)
+        self._shapes = [output.shape for output in self.function.outputs.values()]
+        self._sizes = [len(output.values) for output in self.function.outputs.values()]
+        self._health = list(self.function.outputs).index(_HEALTH) if _HEALTH in self.function.outputs else None
 
     def __call__(self, *state: Any, **others: Any) -> Any:
         """Return the function at one state or at stacked ones; a tuple of arrays if there are several.
 
         Raises `ModelError` for arguments of wrong lengths or that are not finite, and for states without health.
         """
-        whole, function = self.program, self.program.functions[self.name]
-        named = dict(zip(FUNCTIONS[self.name].arguments, state, strict=False)) | others
-        if unknown := [name for name in named if name not in whole.at]:
-            raise TypeError(f"{self.name} takes {', '.join(whole.at)}, not {', '.join(unknown)}")
-        given = {name: self._read(name, named.get(name)) for name in function.inputs}
-        results = function.evaluate(given)
-        if (health := results.pop(_HEALTH, None)) is not None and (lost := ~(health > CANCELLED)).any():
-            coordinate = whole.names["v"][int(np.argwhere(lost)[0][-1])]
-            raise ModelError(massless_joint(coordinate, "no inertia at this configuration"))
-        found = tuple(results.values())
-        return found[0] if len(found) == 1 else found
+        known, named = self.program.at, dict(zip(FUNCTIONS[self.name].arguments, state, strict=False)) | others
+        if unknown := [name for name in named if name not in known] or state[len(FUNCTIONS[self.name].arguments) :]:
+            raise TypeError(f"{self.name} takes {', '.join(known)}, not {', '.join(map(str, unknown))}")
+        given = [self._read(name, named.get(name)) for name in self.function.inputs]
+        counts = {len(array) for array in given if array.ndim == 2}
+        if len(counts) > 1:
+            got, advice = f"stacks of {', '.join(map(str, sorted(counts)))} states", "give one row for each state"
+            raise ModelError(Finding("wrong-shape", self.name, got, "stacks of one length", advice))
+        rows = counts.pop() if counts else None
+        results = self._computed(given, rows)
+        if self._health is not None:
+            health = results.pop(self._health)
+            if not health.min() > CANCELLED:
+                lost = int(np.argwhere(~(health > CANCELLED))[0][-1])
+                raise ModelError(massless_joint(self.program.names["v"][lost], "no inertia at this configuration"))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _computed(self, given: list[Array], rows: int | None) -> list[Array]:
+        """Return all outputs, of one state or of so many rows."""
+        if calling.obstacle() is not None:
+            found = self.function.evaluate(dict(zip(self.function.inputs, given, strict=True)))
+            return list(found.values())
+        first: tuple[int, ...] = ()
+        code = self._code
+        if rows is not None:
+            given = [array if array.ndim == 2 else np.tile(array, (rows, 1)) for array in given]
+            first, code = (rows,), self._code.in_lanes
+        results = [np.empty((*first, size)) for size in self._sizes]
+        try:
+            code.compiled(*given, *results)
+        except TypeError:  # arrays that may not be written to
+            code.compiled(*map(np.array, given), *results)
+        return [result.reshape((*first, *shape)) for result, shape in zip(results, self._shapes, strict=True)]
 
     def _read(self, name: str, value: Any) -> Array:
+        """Return an argument as a vector, or rows of them."""
         if value is None:
             return self.program.at[name] if name == "parameters" else np.zeros(len(self.program.at[name]))
         names = self.program.names[name]
@@ -97,20 +130,25 @@ class ProgramFunction:
                 if key not in changed:
                     raise ModelError(Finding("unknown-name", name, key, f"one of {name}", did_you_mean(key, names)))
             value = list((changed | dict(value)).values())
-        array = np.asarray(value, dtype=float)
-        if array.shape[-1:] != (len(names),) or not np.isfinite(array).all():
-            got, expected = f"shape {array.shape}", f"{len(names)} finite numbers, or a row of them for each state"
-            raise ModelError(Finding("wrong-shape", name, got, expected, "check the argument"))
+        array = np.ascontiguousarray(value, float)
+        if array.ndim not in (1, 2) or array.shape[-1] != len(names) or not is_finite(array):
+            got, expected = f"an array of shape {array.shape}", f"{len(names)} finite numbers, or rows of them"
+            raise ModelError(Finding("wrong-shape", name, got, expected, "give one row for each state"))
         return array
 
 
 def program(
-    model: Resolved, *functions: str, parameters: Sequence[str] = (), inputs: Sequence[str] = (), at: Any = None
+    model: Resolved,
+    *functions: str,
+    parameters: Sequence[str] = (),
+    inputs: Sequence[str] = (),
+    outputs: Sequence[str] | None = None,
+    at: Any = None,
 ) -> Program:
     """Return the program of functions of a model: `Model.program`."""
     mechanism = model.mechanism
-    known = {"function": FUNCTIONS, "parameter": mechanism.parameters(), "input": mechanism.input_names}
-    for what, names in {"function": functions, "parameter": parameters, "input": inputs}.items():
+    known = {"function": FUNCTIONS, "parameter": mechanism.parameters()}
+    for what, names in {"function": functions, "parameter": parameters}.items():
         for name in names:
             if name not in known[what]:
                 advice = did_you_mean(name, known[what])
@@ -123,9 +161,15 @@ def program(
     values = mechanism.parameters()
     names = {"q": mechanism.configuration_names, **dict.fromkeys(("v", "tau", "a"), mechanism.coordinate_names)}
     units = {"q": mechanism.assembly.configuration_units, **_coordinate_units(mechanism.assembly.coordinate_units)}
-    places = [mechanism.input_names.index(name) for name in inputs]
+    ends = [read_name(model, INPUT, name) for name in read_names("inputs", inputs)]
+    places, efforts = ([k for of in ends if of.kind == kind for k in of.entries] for kind in (Kind.INPUT, Kind.EFFORT))
+    if strange := [of.paths[0] for of in ends if of.kind not in (Kind.INPUT, Kind.EFFORT)]:
+        advice = "give efforts of joints, and inputs of actuators and blocks"
+        raise ModelError(Finding("no-program", "inputs", strange[0], "an effort or an actuator's input", advice))
+    named = None if outputs is None else [read_name(model, OUTPUT, name) for name in read_names("outputs", outputs)]
+    read = mechanism.sensor_signals if named is None else named
     for name, of, unit in (
-        ("u", tuple(inputs), [mechanism.inputs.units[k] for k in places]),
+        ("u", tuple(mechanism.input_names[k] for k in places), [mechanism.inputs.units[k] for k in places]),
         ("x", mechanism.inputs.state_names, mechanism.inputs.state_units),
         ("parameters", tuple(parameters), [values[name][1] for name in parameters]),
     ):
@@ -133,10 +177,11 @@ def program(
             names[name], units[name], nominal[name] = of, tuple(unit), np.zeros(len(of))
     if parameters:
         nominal["parameters"] = np.array([values[name][0] for name in parameters])
-    recorded = Recorded(mechanism, nominal, parameters, places)
+    recorded = Recorded(mechanism, nominal, parameters, places, efforts, read)
     programs = {name: traced(name, recorded) for name in functions}
     healths = [found.evaluate({k: nominal[k] for k in found.inputs}).get(_HEALTH) for found in programs.values()]
     health = min((float(found.min()) for found in healths if found is not None and found.size), default=1.0)
+    names["y"], units["y"] = tuple(x for of in read for x in of.paths), tuple(x for of in read for x in units_of(model, of))
     return Program(programs, names, units, nominal, health)
 
 

@@ -1,8 +1,8 @@
 """A model's functions as programs: the reference engine's passes, run with numbers that are not known yet.
 
 What depends on the state is recorded; what does not, is computed. Branches of titop's blocks are choices (`select`). Which
-constraints and coordinates closures make dependent is chosen at a nominal configuration, and kept. Derivatives are those of what
-was recorded: of inverse dynamics in reverse, then by one solution with the mass matrix.
+constraints and coordinates closures make dependent is chosen at a nominal configuration, and kept. Derivatives are those of
+what was recorded: of inverse dynamics in reverse, then by one solution with the mass matrix.
 """
 
 from __future__ import annotations
@@ -20,13 +20,16 @@ from titop.blocks.basics.spatial import Array, factored, solve
 from titop.blocks.basics.tolerances import EPS
 from titop.blocks.contract.block import Block
 from titop.blocks.programs.differentiation import jacobian, replaced, slopes
-from titop.blocks.programs.graph import Graph
-from titop.blocks.programs.program import Program
+from titop.blocks.programs.graph import Graph, array_of
+from titop.blocks.programs.program import INPUT, Program
 from titop.solvers.constraints import closed_dynamics
+from titop.solvers.constraints.interaction_loads import read_rates, target_motion
 from titop.solvers.engines.reference.reference_engine import ReferenceEngine
 from titop.solvers.mechanism.inputs import ActingPush, OwnPush, PortPush, Push
 from titop.solvers.mechanism.system_parameters import perturbed_assembly
 from titop.solvers.model.mechanism import Mechanism
+from titop.solvers.programs.readings import reading
+from titop.solvers.signals.quantities import Quantity
 
 
 class Recorded:
@@ -41,15 +44,25 @@ class Recorded:
         Names of the parameters that are inputs.
     inputs : sequence of int
         Which inputs of the model ``u`` holds.
+    efforts : sequence of int
+        Of which coordinates the efforts are inputs of linear models, after ``u``.
+    outputs : sequence of Quantity
     """
 
     def __init__(
-        self, mechanism: Mechanism, at: Mapping[str, Array], parameters: Sequence[str] = (), inputs: Sequence[int] = ()
+        self,
+        mechanism: Mechanism,
+        at: Mapping[str, Array],
+        parameters: Sequence[str] = (),
+        inputs: Sequence[int] = (),
+        efforts: Sequence[int] = (),
+        outputs: Sequence[Quantity] = (),
     ) -> None:
         self.graph, self.sizes = Graph(at), {name: len(numbers) for name, numbers in at.items()}
         given = {name: self.graph.input(name, size) for name, size in self.sizes.items()}
         self.q, self.v, self.tau, self.a = (given[name] for name in ("q", "v", "tau", "a"))
-        self.original, self.nominal = mechanism, at
+        self.original, self.nominal, self._outputs = mechanism, at, outputs
+        self._channels, self._by_effort = [*given.get("u", ()), *self.tau[list(efforts)]], list(efforts)
         assembly = mechanism.assembly
         if parameters:
             assembly = perturbed_assembly(assembly, dict(zip(parameters, given["parameters"], strict=True)))
@@ -60,10 +73,11 @@ class Recorded:
             dataclasses.replace(node, mount=(_snapped(node.mount[0]), node.mount[1])) for node in self.passes.nodes
         ]
         driving = self.mechanism.inputs
-        whole = np.zeros(driving.count, dtype=object)
+        self.whole = whole = np.zeros(driving.count, dtype=object)
         whole[list(inputs)] = given.get("u", whole[:0])
         whole[len(driving.names) :] = given.get("x", whole[:0])
-        self.efforts = self.tau + driving.motors @ whole[: len(driving.names)]
+        self.u, self.x = whole[: len(driving.names)], whole[len(driving.names) :]
+        self.efforts = self.tau + driving.motors @ self.u
         self.pushes: list[Push] = [
             *(PortPush(*place, wrench) for place, wrench in zip(driving.places, driving.wrenches(whole), strict=True)),
             *(OwnPush(block, q, v, whole[columns]) for block, q, v, columns in driving.own),
@@ -79,8 +93,8 @@ class Recorded:
     def program(self, **outputs: Any) -> Program:
         """Return the program of arrays of recorded numbers; of the inputs those that they depend on, and the parameters."""
         whole = self.graph.program(self.sizes, outputs)
-        used = {value.arguments[0] for value in whole.values if value.operation == "input"}
-        sizes = {name: size for name, size in self.sizes.items() if name in (*used, "parameters")}
+        used = {"q", "parameters", *(value.arguments[0] for value in whole.values if value.operation == INPUT)}
+        sizes = {name: size for name, size in self.sizes.items() if name in used}
         return dataclasses.replace(whole, inputs=sizes)
 
     @cached_property
@@ -142,6 +156,19 @@ class Recorded:
         both = jacobian(results, [*self.q, *self.v], reverse)
         return both[..., : len(self.q)] @ self.tangent, both[..., len(self.q) :]
 
+    def read(self, a: Array) -> Array:
+        """Return the outputs, with these accelerations."""
+        return np.concatenate([np.zeros(0, dtype=object), *(reading(self, of, a) for of in self._outputs)])
+
+    @cached_property
+    def changes(self) -> Array:
+        """The rates (nx) of first-order states."""
+        driving, rates = dict(self.mechanism.inputs.driving), [np.zeros(0, dtype=object)]
+        for loop in (loop for loop in self.mechanism.interactions if loop.closure.state_names):
+            motion = target_motion(self.mechanism, loop, self.q, self.v, self.whole[driving[loop.closure.name]])
+            rates.append(read_rates(loop.closure, motion))
+        return np.concatenate(rates)
+
     # -- what users ask for ------------------------------------------------------------------------------------------------
 
     def forward_dynamics(self) -> dict[str, Array]:
@@ -168,7 +195,7 @@ class Recorded:
 
     def energy(self) -> dict[str, Array]:
         kinetic, gravity, elastic = self.engine.observations.energy(self.q, self.v)
-        return {"kinetic": kinetic, "potential": gravity + elastic}
+        return {"kinetic": kinetic, "gravity": gravity, "elastic": elastic}
 
     def momentum(self) -> dict[str, Array]:
         return {"momentum": self.engine.observations.momentum(self.q, self.v)}
@@ -178,6 +205,39 @@ class Recorded:
 
     def configuration_rate(self) -> dict[str, Array]:
         return {"rate": self.tangent @ self.v}
+
+    def outputs(self) -> dict[str, Array]:
+        return {"y": self.read(self.a)}
+
+    def state_rates(self) -> dict[str, Array]:
+        return {"dx": self.changes}
+
+    def rates(self) -> dict[str, Array]:
+        a, health = self.forward
+        return {"dq": self.tangent @ self.v, "dv": a, "dx": self.changes, "y": self.read(a), "health": health}
+
+    def linear_matrices(self) -> dict[str, Array]:
+        m, nv = self.mechanism, self.mechanism.nv
+        if m.is_constrained:
+            got, advice = "a system with closures or gears", "linearize it, or a family of it by lpv"
+            raise ModelError(Finding("no-program", "linear_matrices", got, "a tree, whose coordinates are all states", advice))
+        by_q, by_v, by_tau = (self.forward_dynamics_derivatives()[name] for name in ("da_dq", "da_dv", "da_dtau"))
+        a, health = self.forward
+        others = [*self.x, *self._channels]
+        by_others = np.hstack([jacobian(a, others[: len(others) - len(self._by_effort)]), by_tau[:, self._by_effort]])
+        accelerations = np.hstack([by_q, by_v, by_others])
+        moving = np.hstack([-m.bracket(self.v), np.eye(nv), np.zeros((nv, len(others)))])
+        rows = np.vstack([moving, accelerations, self._by_all(self.changes, others)])
+        own = array_of([*self.graph.fresh(nv)])  # accelerations as outputs know them
+        y, known = self.read(own), dict(zip(own, a, strict=True))
+        through = jacobian(y, list(own)) @ np.hstack([by_q, by_v, by_others])
+        read = replaced(self._by_all(y, others) + through, known)
+        n = 2 * nv + len(self.x)
+        return {"A": rows[:, :n], "B": rows[:, n:], "C": read[:, :n], "D": read[:, n:], "health": health}
+
+    def _by_all(self, results: Array, others: Sequence[Any]) -> Array:
+        """Return the derivatives of results by the states and other variables."""
+        return np.hstack([*self.derivatives(results, reverse=False), jacobian(results, others)])
 
     def inverse_dynamics_derivatives(self) -> dict[str, Array]:
         if self.mechanism.is_constrained:
@@ -210,9 +270,9 @@ _STATES = {"q": ("q",), "qv": ("q", "v"), "qva": ("q", "v", "a"), "qvtau": ("q",
 FUNCTIONS = {
     name: Traced(_STATES[state], getattr(Recorded, name))
     for state, names in {
-        "qvtau": ("forward_dynamics", "forward_dynamics_derivatives"),
-        "qva": ("inverse_dynamics", "inverse_dynamics_derivatives"),
-        "qv": ("nonlinear_effects", "passive_efforts", "energy", "momentum", "configuration_rate"),
+        "qvtau": ("forward_dynamics", "forward_dynamics_derivatives", "rates", "linear_matrices"),
+        "qva": ("inverse_dynamics", "inverse_dynamics_derivatives", "outputs"),
+        "qv": ("state_rates", "nonlinear_effects", "passive_efforts", "energy", "momentum", "configuration_rate"),
         "q": ("mass_matrix", "inverse_mass_matrix", "gravity_effects", "center_of_mass"),
     }.items()
     for name in names

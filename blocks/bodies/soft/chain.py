@@ -30,8 +30,8 @@ from titop.blocks.bodies.soft.differentiation import (
     symmetric,
     work,
 )
-from titop.blocks.bodies.soft.program import Program
 from titop.blocks.bodies.soft.soft_fields import DeformationStage, checked_stages
+from titop.blocks.programs.program import Program
 
 
 class ChainLink:

@@ -14,7 +14,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, missing_extra
 from titop.blocks.basics.paths import parts_of
-from titop.blocks.bodies.soft.program import CONSTANT, LOAD, OWN, SHARED, Program, Value
+from titop.blocks.programs.program import CONSTANT, EACH, INPUT, LOADS, ONCE, OWN, SHARED, TOTALS, Output, Program, Value
 
 
 def casadi() -> ModuleType:
@@ -26,7 +26,7 @@ def casadi() -> ModuleType:
     return library
 
 
-class Unknown:
+class Expression:
     """A number that records what is done to it: an expression of CasADi's (SX).
 
     Python's arithmetic and comparisons and NumPy's functions work on it, and on arrays of such numbers.
@@ -46,25 +46,25 @@ class Unknown:
             "by np.array([x, ...]), or into np.zeros(3, dtype=object), not into np.zeros(3)"
         )
 
-    def __neg__(self) -> Unknown:
-        return Unknown(-self.expression)
+    def __neg__(self) -> Expression:
+        return Expression(-self.expression)
 
-    def __pos__(self) -> Unknown:
+    def __pos__(self) -> Expression:
         return self
 
-    def __abs__(self) -> Unknown:
-        return Unknown(self.expression.__abs__())
+    def __abs__(self) -> Expression:
+        return Expression(self.expression.__abs__())
 
-    def arctan2(self, x: Any) -> Unknown:
+    def arctan2(self, x: Any) -> Expression:
         """Return the angle of (x, self) (rad)."""
-        return Unknown(casadi().atan2(self.expression, _operand(x)))
+        return Expression(casadi().atan2(self.expression, _operand(x)))
 
-    def hypot(self, x: Any) -> Unknown:
+    def hypot(self, x: Any) -> Expression:
         """Return the length of (x, self)."""
         return (self * self + x * x).sqrt()
 
     def __repr__(self) -> str:
-        return f"Unknown({self.expression})"
+        return f"Expression({self.expression})"
 
     # filled in below, for the operators of Python and the functions of NumPy
     __add__: Any
@@ -84,32 +84,32 @@ class Unknown:
 
 def _operand(x: Any) -> Any:
     """Return what an operator of CasADi's takes, or None for what is no number."""
-    if isinstance(x, Unknown):
+    if isinstance(x, Expression):
         return x.expression
     return float(x) if isinstance(x, numbers.Real) else None
 
 
-def _operator(name: str) -> Callable[[Unknown, Any], Any]:
-    def operator(self: Unknown, other: Any) -> Any:
+def _operator(name: str) -> Callable[[Expression, Any], Any]:
+    def operator(self: Expression, other: Any) -> Any:
         operand = _operand(other)
-        return NotImplemented if operand is None else Unknown(getattr(self.expression, name)(operand))
+        return NotImplemented if operand is None else Expression(getattr(self.expression, name)(operand))
 
     return operator
 
 
-def _function(name: str) -> Callable[[Unknown], Unknown]:
-    return lambda self: Unknown(getattr(casadi(), name)(self.expression))
+def _function(name: str) -> Callable[[Expression], Expression]:
+    return lambda self: Expression(getattr(casadi(), name)(self.expression))
 
 
 for _name in ("add", "sub", "mul", "truediv", "pow"):
-    setattr(Unknown, f"__{_name}__", _operator(f"__{_name}__"))
-    setattr(Unknown, f"__r{_name}__", _operator(f"__r{_name}__"))
+    setattr(Expression, f"__{_name}__", _operator(f"__{_name}__"))
+    setattr(Expression, f"__r{_name}__", _operator(f"__r{_name}__"))
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
-    setattr(Unknown, f"__{_name}__", _operator(f"__{_name}__"))
+    setattr(Expression, f"__{_name}__", _operator(f"__{_name}__"))
 for _name in ("sqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh"):
-    setattr(Unknown, _name, _function(_name))
+    setattr(Expression, _name, _function(_name))
 for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
-    setattr(Unknown, f"arc{_name}", _function(f"a{_name}"))
+    setattr(Expression, f"arc{_name}", _function(f"a{_name}"))
 for _name, _method in {
     "exp2": lambda x: (x * math.log(2.0)).exp(),
     "log2": lambda x: x.log() / math.log(2.0),
@@ -117,14 +117,14 @@ for _name, _method in {
     **dict.fromkeys(("deg2rad", "radians"), lambda x: x * (math.pi / 180.0)),
     **dict.fromkeys(("rad2deg", "degrees"), lambda x: x * (180.0 / math.pi)),
 }.items():
-    setattr(Unknown, _name, _method)
+    setattr(Expression, _name, _method)
 
 
 # -- numbers and expressions ---------------------------------------------------------------------------------------------------
 
 
 class Symbols(NamedTuple):
-    """A column of unknown numbers (casadi.SX), and the same as an array of `Unknown` for users' functions."""
+    """A column of unknown numbers (casadi.SX), and the same as an array of `Expression` for users' functions."""
 
     vector: Any
     entries: np.ndarray[Any, Any]
@@ -138,13 +138,15 @@ def symbols(name: str, count: int) -> Symbols:
 
 def expression_of(number: Any) -> Any:
     """Return a number, known or not, as an expression of CasADi's."""
-    return casadi().SX(number.expression if isinstance(number, Unknown) else number)
+    return casadi().SX(number.expression if isinstance(number, Expression) else number)
 
 
 def as_array(expressions: Sequence[Any]) -> np.ndarray[Any, Any]:
     """Return expressions of CasADi's, or numbers, as an array of unknowns."""
     array = np.empty(len(expressions), dtype=object)
-    array[:] = [entry if isinstance(entry, Unknown) else Unknown(casadi().densify(casadi().SX(entry))) for entry in expressions]
+    array[:] = [
+        entry if isinstance(entry, Expression) else Expression(casadi().densify(casadi().SX(entry))) for entry in expressions
+    ]
     return array
 
 
@@ -226,16 +228,16 @@ def with_slope(value: Callable[[Any], Any], slope: Callable[[Any], Any], at: Any
     must be exact.
     """
     held = _HELD.get()
-    if held is None or not isinstance(at, Unknown) or not at.expression.is_symbolic():
+    if held is None or not isinstance(at, Expression) or not at.expression.is_symbolic():
         return value(at)
     z = casadi().SX.sym("h")
     held.append(Meaning(z, at.expression))
-    distance, term = at.expression - z, expression_of(slope(Unknown(z)))
-    total, factor = expression_of(value(Unknown(z))), distance
+    distance, term = at.expression - z, expression_of(slope(Expression(z)))
+    total, factor = expression_of(value(Expression(z))), distance
     for order in range(2, 6):
         total, factor = total + factor * term, factor * distance / order
         term = casadi().jacobian(term, z)
-    return Unknown(total)
+    return Expression(total)
 
 
 def namespace(numbers: Mapping[str, Any]) -> SimpleNamespace:
@@ -255,7 +257,7 @@ def namespace(numbers: Mapping[str, Any]) -> SimpleNamespace:
 # -- programs ------------------------------------------------------------------------------------------------------------------
 
 #: CasADi's operations on one number and on two, by its names, and our names of them.
-_UNARY = {"NEG": "negate", "SQ": "square", "FABS": "absolute", "SIGN": "sign", "NOT": "not", "SQRT": "sqrt", "EXP": "exp"} | {
+_UNARY = {"NEG": "negate", "FABS": "absolute", "SIGN": "sign", "NOT": "not", "SQRT": "sqrt", "EXP": "exp"} | {
     **{"EXPM1": "expm1", "LOG": "log", "LOG1P": "log1p", "SIN": "sin", "COS": "cos", "TAN": "tan", "ASIN": "asin"},
     **{"ACOS": "acos", "ATAN": "atan", "SINH": "sinh", "COSH": "cosh", "TANH": "tanh", "ASINH": "asinh", "ACOSH": "acosh"},
     "ATANH": "atanh",
@@ -263,7 +265,7 @@ _UNARY = {"NEG": "negate", "SQ": "square", "FABS": "absolute", "SIGN": "sign", "
 _BINARY = {
     **{"ADD": "add", "SUB": "subtract", "MUL": "multiply", "DIV": "divide", "POW": "power", "CONSTPOW": "power"},
     **{"ATAN2": "atan2", "FMIN": "minimum", "FMAX": "maximum", "LT": "less", "LE": "less_equal", "EQ": "equal"},
-    **{"NE": "not_equal", "AND": "and", "OR": "or", "IF_ELSE_ZERO": "if_else_zero"},
+    **{"NE": "not_equal", "AND": "and", "OR": "or"},
 }
 
 
@@ -283,8 +285,9 @@ def program_of(
     ]
     vectors = [part.vector for part in (*inputs, symbols("f", 0))][:3]
     values, results = _values(casadi().Function("program", vectors, outputs, {"cse": True}))
-    shared, own, loads = (vector.numel() for vector in vectors)
-    return Program(values, shared, own, loads, *(tuple(result) for result in results))
+    sizes = {name: vector.numel() for name, vector in zip((SHARED, OWN, LOADS), vectors, strict=True)}
+    named = zip((ONCE, TOTALS, EACH), results, strict=True)
+    return Program(sizes, values, {name: Output(tuple(result), (len(result),)) for name, result in named})
 
 
 def _values(function: Any) -> tuple[tuple[Value, ...], list[list[int]]]:
@@ -309,13 +312,17 @@ def _values(function: Any) -> tuple[tuple[Value, ...], list[list[int]]]:
         if code == library.OP_CONST:
             places[target[0]] = put(CONSTANT, float(function.instruction_constant(k)))
         elif code == library.OP_INPUT:
-            places[target[0]] = put((SHARED, OWN, LOAD)[sources[0]], sources[1])
+            places[target[0]] = put(INPUT, (SHARED, OWN, LOADS)[sources[0]], sources[1])
         elif code == library.OP_OUTPUT:
             results[target[0]][target[1]] = places[sources[0]]
         elif code == library.OP_ASSIGN:
             places[target[0]] = places[sources[0]]
         elif code == library.OP_TWICE:
             places[target[0]] = put("add", places[sources[0]], places[sources[0]])
+        elif code == library.OP_SQ:
+            places[target[0]] = put("multiply", places[sources[0]], places[sources[0]])
+        elif code == library.OP_IF_ELSE_ZERO:
+            places[target[0]] = put("select", *(places[k] for k in sources[:2]), put(CONSTANT, 0.0))
         elif code == library.OP_INV:
             places[target[0]] = put("divide", put(CONSTANT, 1.0), places[sources[0]])
         elif code in codes:

@@ -16,14 +16,14 @@ from numpy.polynomial import Polynomial, legendre
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT
-from titop.blocks.bodies.soft.differentiation import Unknown, as_array, casadi, expression_of, with_slope
+from titop.blocks.bodies.soft.differentiation import Expression, as_array, casadi, expression_of, with_slope
 
 
 def where(condition: Any, yes: Any, no: Any) -> Any:
     """Return `yes` where a condition holds, else `no`; both must be finite, with finite derivatives, in any case."""
-    if not isinstance(condition, Unknown):
+    if not isinstance(condition, Expression):
         return np.where(condition, yes, no)[()]
-    return Unknown(casadi().if_else(condition.expression, expression_of(yes), expression_of(no)))
+    return Expression(casadi().if_else(condition.expression, expression_of(yes), expression_of(no)))
 
 
 def array(entries: Any) -> Any:
@@ -35,7 +35,7 @@ def array(entries: Any) -> Any:
         Nested as those of ``np.array``.
     """
     objects = np.array(entries, dtype=object)
-    if not any(isinstance(entry, Unknown) for entry in objects.flat):
+    if not any(isinstance(entry, Expression) for entry in objects.flat):
         return np.array(entries)
     return as_array([*objects.flat]).reshape(objects.shape)
 

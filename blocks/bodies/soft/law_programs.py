@@ -27,9 +27,9 @@ from titop.blocks.bodies.soft.differentiation import (
     unknowns_of,
 )
 from titop.blocks.bodies.soft.material import kelvin_voigt
-from titop.blocks.bodies.soft.program import Program
 from titop.blocks.bodies.soft.soft_fields import with_numbers
 from titop.blocks.bodies.soft.soft_ports import FrameMotion, SoftPort, frame_through
+from titop.blocks.programs.program import Program
 
 #: What a point has: its place x (m), the volume for which it stands (m^3), and its mass (kg).
 PLACE, VOLUME, MASS, POINT_SIZE = slice(0, 3), 3, 4, 5

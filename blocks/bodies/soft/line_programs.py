@@ -19,8 +19,8 @@ from titop.blocks.bodies.soft.differentiation import (
     symbols,
     symmetric,
 )
-from titop.blocks.bodies.soft.program import Program
 from titop.blocks.bodies.soft.quadrature import APEX, FAN, FIRST, SECOND, SURFACE_SIZE
+from titop.blocks.programs.program import Program
 
 #: What a point of a line has: its place x (m), the line's direction there ``dx/ds``, and its weight.
 PLACE, DIRECTION, WEIGHT, POINT_SIZE = slice(0, 3), slice(3, 6), 6, 7

@@ -9,10 +9,10 @@ import numpy as np
 from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array, skew, twist_cross, twist_transport
 from titop.blocks.bodies.soft.law_programs import MASS, LawPrograms
-from titop.blocks.bodies.soft.program import Program
 from titop.blocks.bodies.soft.soft_data import SoftData
 from titop.blocks.contract.description import MassProperties, Picture
 from titop.blocks.contract.law import LawTerms
+from titop.blocks.programs.program import Program
 
 
 class SoftBody(SoftData):
@@ -66,7 +66,7 @@ class SoftBody(SoftData):
     """
 
     def pose(self, port: str, q: Array) -> tuple[Array, Array]:
-        _, (row,) = self._law.port_poses.evaluate(self.shared(q), self.points[:1])
+        _, (row,) = self._law.port_poses.at_points(self.shared(q), self.points[:1])
         pose = row.reshape(-1, 12)[self.ports.index(port)]
         return pose[:9].reshape(3, 3), pose[9:]
 
@@ -83,7 +83,7 @@ class SoftBody(SoftData):
 
     def _columns(self, q: Array, v: Array) -> tuple[Array, tuple[Array, Array], Array]:
         """Return positions (k, 3), (u, b) for zero ``[A_P; a]``, and their Jacobians (k, 3, 6 + n)."""
-        _, each = self._law.columns.evaluate(self.shared(q, v), self.points)
+        _, each = self._law.columns.at_points(self.shared(q, v), self.points)
         p, J = each[:, :3], each[:, 9:].reshape(len(each), 3, self.nv)
         G = np.zeros((len(each), 3, 6 + self.nv), each.dtype)
         G[:, :, :3], G[:, :, 6:] = np.eye(3), J
@@ -101,7 +101,7 @@ class SoftBody(SoftData):
         return -self._total(self._law.resistance, q, v)
 
     def _total(self, program: Program, q: Array, v: Array) -> Array:
-        return program.evaluate(self.shared(q, v), self.points)[0]
+        return program.at_points(self.shared(q, v), self.points)[0]
 
     def motion_subspace(self, port: str, q: Array) -> Array:
         return self._port(port, q)[2]
@@ -114,7 +114,7 @@ class SoftBody(SoftData):
         return self._all_ports(q, v)[self.ports.index(port)]
 
     def _all_ports(self, q: Array, v: Array | None = None) -> list[tuple[Array, Array, Array, Array]]:
-        _, (row,) = self._law.port_columns.evaluate(self.shared(q, v), self.points[:1])
+        _, (row,) = self._law.port_columns.at_points(self.shared(q, v), self.points[:1])
         size = 18 + 6 * self.nv
         parts = [row[k : k + size] for k in range(0, len(row), size)]
         return [(x[:9].reshape(3, 3), x[9:12], x[18:].reshape(6, self.nv), x[12:18]) for x in parts]
@@ -141,7 +141,7 @@ class SoftBody(SoftData):
             Positions at rest; those of the domain by default.
         """
         at_rest = self.points if points is None else np.pad(points, [(0, 0), (0, self.points.shape[1] - 3)])
-        return self._law.places.evaluate(self.shared(q), at_rest)[1][:, :3]
+        return self._law.places.at_points(self.shared(q), at_rest)[1][:, :3]
 
     def mass_properties(self) -> MassProperties:
         places, masses = self.positions(self.neutral()), self.points[:, MASS]

@@ -112,7 +112,7 @@ class SoftData(Block):
         # in some direction of all coordinates: what is no number in any of them is none there
         rest = self.shared(self.neutral(), np.cos(1.0 + np.arange(self.nv)))
         with np.errstate(all="ignore"):
-            places, thirds = (p.evaluate(rest, self.points)[1] for p in (self.programs.places, self.programs.thirds))
+            places, thirds = (p.at_points(rest, self.points)[1] for p in (self.programs.places, self.programs.thirds))
         lost = ~(np.isfinite(places).all(axis=1) & np.isfinite(thirds).all(axis=1))
         if lost.any():
             value = f"not a number at x = {self._place_of(lost.argmax())}"
@@ -154,7 +154,7 @@ class SoftData(Block):
 
     def _frame_at_rest(self, port: SoftPort) -> Array:
         alone = LawPrograms(self.kinematics, self.nv, self.number_names, ports=[port])
-        return alone.port_poses.evaluate(self.shared(self.neutral()), self.points[:1])[1][0]
+        return alone.port_poses.at_points(self.shared(self.neutral()), self.points[:1])[1][0]
 
     def _check_value(self, field: str, expected: str, value_of: Callable[[], Any], is_right: Callable[[Any], bool]) -> None:
         """Report a function's value that is not right, or how it fails."""
@@ -209,7 +209,7 @@ class SoftData(Block):
         assert self.programs is not None
         shared = np.array([self.shared(row) for row in np.atleast_2d(q)])
         count, points = len(shared), len(self.points)
-        _, placed = self.programs.places.evaluate(np.repeat(shared, points, axis=0).T, np.tile(self.points, (count, 1)))
+        _, placed = self.programs.places.at_points(np.repeat(shared, points, axis=0).T, np.tile(self.points, (count, 1)))
         ratios = np.linalg.det(placed[:, 3:].reshape(count, points, 3, 3))
         return ratios if np.ndim(q) > 1 else ratios[0]
 

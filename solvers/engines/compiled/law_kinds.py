@@ -15,12 +15,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.soft import program
+from titop.blocks.bodies.soft import law_programs
 from titop.blocks.contract.block import Block
 from titop.blocks.devices.first_order_states import DRIVE_LAW, PATH_LAW
 from titop.blocks.devices.wheel_loads import WHEEL_LAW
 from titop.blocks.interactions.elastic_drive import ELASTIC_LAW
 from titop.blocks.joints.curvilinear import CURVE_LAW
+from titop.blocks.programs import program
 from titop.blocks.surroundings.aerodynamic_drag import DRAG_LAW
 from titop.blocks.surroundings.magnetic_field import DIPOLE_LAW
 from titop.blocks.surroundings.solar_pressure import SOLAR_LAW
@@ -121,7 +122,7 @@ def all_interactions() -> list[InteractionStages]:
 
 
 #: Of the sources that derive programs, as they are when Python reads them.
-_DERIVING = source_hash((Path(program.__file__).parent,))
+_DERIVING = source_hash((Path(law_programs.__file__).parent, Path(program.__file__).parent))
 
 
 class Programs(Protocol):
@@ -159,7 +160,7 @@ def run_line(programs: Any, name: str, shared: Array, points: Array) -> Array:
     `name`: one of its `ORDER`; `shared` (k); `points` (points, m).
     """
     if np.iscomplexobj(shared) or np.iscomplexobj(points):
-        totals: Array = getattr(programs, name).evaluate(shared, points)[0]
+        totals: Array = getattr(programs, name).at_points(shared, points)[0]
         return totals
     numbers, rows = np.ascontiguousarray(shared, float), np.ascontiguousarray(points, float)
     totals = np.empty(programs.sizes[name])

@@ -129,9 +129,7 @@ class Passes:
                     V=twist,
                     B=onto @ np.hstack([to_port, subspace]),
                     gamma=onto @ gamma,
-                    M=np.array(
-                        explored(node.block.mass_matrix, q[node.q])
-                    ),  # a copy: the block may return the same array again
+                    M=np.array(explored(node.block.mass_matrix, q[node.q])),  # a copy: the block may return it again
                     h=explored(node.block.gyroscopic, q[node.q], v[node.v], twist),
                 )
             )
@@ -165,9 +163,8 @@ class Passes:
         """
         total: Array = np.zeros(self.nv)
         for loop in (loop for loop in self.mechanism.interactions if all_of_them or loop.closure.is_gravity):
-            wrenches, efforts = explored(
-                loop.closure.act, self.target_motion(states, loop, q, v, inputs.get(loop.closure.name))
-            )
+            motion = self.target_motion(states, loop, q, v, inputs.get(loop.closure.name))
+            wrenches, efforts = explored(loop.closure.act, motion)
             for ref, wrench in zip(loop.ports, wrenches, strict=True):
                 self._subtract(states, q, ref.block.name, ref.name, wrench)
             total = total.astype(np.result_type(total, efforts))

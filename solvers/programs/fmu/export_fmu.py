@@ -128,7 +128,6 @@ class _System:
         self.at, self.model, self.name = at, at.model, name
         self.parameters = _read_parameters(at.model, parameters)
         self.controller = None if controller is None else read_controller(controller, None, at.model)
-        self.origin = self._origin()
         law = None if self.controller is None else self.controller.law
         given = read_names("inputs", inputs)
         self.inputs = SystemInputs(self.model, [*given, *(law.outputs if law else ())])
@@ -144,7 +143,7 @@ class _System:
         self.outputs = [(of, signal) for of, signal in pairs if signal.path not in known]
         self._refuse()
         self.programs = system_programs(
-            at, self.inputs, [of for of, _ in self.outputs], self.measured, self.parameters, self.origin
+            at, self.inputs, [of for of, _ in self.outputs], self.measured, self.parameters
         )
         self.variables = self._variables()
         self.code = self._code()
@@ -157,13 +156,6 @@ class _System:
             raise ModelError(Finding("improper", "inputs", f"{name}.q", expected, advice))
         measured = [path for of in self.measured for path in of.paths]
         refuse_paths(self.model, [*(signal.path for signal in self.inputs.signals), *self.shown, *measured])
-
-    def _origin(self) -> Array:
-        """Return the configuration from which displacements are measured: the point's for quaternions, else zero."""
-        origin = np.zeros(self.model.nq)
-        for _, in_q, _ in self.model.mechanism.plain_coordinates.others:
-            origin[in_q] = self.at.q[in_q]
-        return origin
 
     def _states(self) -> list[tuple[Signal, float]]:
         """Return the states and their start values: coordinates and rates have the names of outputs."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import titop as tt
 from tests.tolerances import ROUNDING, ROUNDING_OF_MANY
-from titop.blocks.bodies.soft.program import Program
+from titop.blocks.programs.program import Program
 
 Array = NDArray[Any]
 

@@ -10,7 +10,20 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from titop.blocks.bodies.soft.program import CONSTANT, LOAD, OPERATIONS, OWN, SHARED, Program, Value
+from titop.blocks.programs.program import (
+    CONSTANT,
+    EACH,
+    INPUT,
+    LOADS,
+    ONCE,
+    OPERATIONS,
+    OWN,
+    SHARED,
+    TOTALS,
+    Output,
+    Program,
+    Value,
+)
 from titop.solvers.native import cache
 from titop.solvers.native.identity import LANE_COUNT
 from titop.solvers.native.programs import ARGUMENTS, ProgramCode
@@ -19,8 +32,8 @@ Array = NDArray[Any]
 
 #: Operations of one number each, and of two.
 TWO = ("add", "subtract", "multiply", "divide", "power", "atan2", "minimum", "maximum", "less", "less_equal", "equal")
-TWO += ("not_equal", "and", "or", "if_else_zero")
-ONE = tuple(name for name in OPERATIONS if name not in TWO)
+TWO += ("not_equal", "and", "or")
+ONE = tuple(name for name in OPERATIONS if name not in (*TWO, "select"))
 
 #: NumPy and the C library round elementary functions within a digit or two of each other.
 ROUNDING = 1e-14
@@ -29,25 +42,39 @@ ROUNDING = 1e-14
 def run(program: Program, shared: Array, own: Array, loads: Array) -> tuple[Array, Array]:
     """Return totals and results at every point, from machine code."""
     count = len(own)
-    results = np.full(len(program.totals) + count * len(program.each), np.nan)
+    results = np.full(len(program.outputs[TOTALS].values) + count * len(program.outputs[EACH].values), np.nan)
     code = ProgramCode(lambda: program)
     function = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * len(ARGUMENTS))(code.address)
     assert function(count, *(x.ctypes.data for x in (shared, own, loads, results))) == 0
-    return results[: len(program.totals)], results[len(program.totals) :].reshape(count, -1)
+    first = len(program.outputs[TOTALS].values)
+    return results[:first], results[first:].reshape(count, -1)
+
+
+def of_points(
+    values: tuple[Value, ...],
+    sizes: tuple[int, int, int],
+    once: tuple[int, ...],
+    totals: tuple[int, ...],
+    each: tuple[int, ...],
+) -> Program:
+    """Return a program of many points; `sizes` of what they share, each has, and acts on each."""
+    outputs = {name: Output(of, (len(of),)) for name, of in zip((ONCE, TOTALS, EACH), (once, totals, each), strict=True)}
+    return Program(dict(zip((SHARED, OWN, LOADS), sizes, strict=True)), values, outputs)
 
 
 def each_operation() -> Program:
     """Return a program of every operation, of numbers of every kind: what all share, a section's, a point's, a load's."""
-    values = [Value(SHARED, (0,)), Value(SHARED, (1,)), Value(OWN, (2,)), Value(OWN, (0,)), Value(LOAD, (0,))]
+    values = [Value(INPUT, of) for of in ((SHARED, 0), (SHARED, 1), (OWN, 2), (OWN, 0), (LOADS, 0))]
     values.append(Value(CONSTANT, (0.7,)))
     given = len(values)
     for name in ONE:
         values += [Value(name, (k,)) for k in range(given)]
     for name in TWO:
         values += [Value(name, (j, k)) for j in range(given) for k in range(given)]
+    values += [Value("select", (i, j, k)) for i in range(given) for j in range(given) for k in range(given)]
     made = tuple(range(given, len(values)))
     once = (0, 5)
-    return Program(tuple(values), 2, 3, 1, once, (made[3], made[-1]), made)
+    return of_points(tuple(values), (2, 3, 1), once, (made[3], made[-1]), made)
 
 
 @pytest.mark.parametrize("domain", [(0.1, 0.9), (1.1, 2.0), (-0.9, -0.1)])
@@ -58,7 +85,7 @@ def test_operations(domain: tuple[float, float]) -> None:
     given = rng.uniform(*domain, 2), own, rng.uniform(*domain, (7, 1))
     found = run(program, *given)
     with np.errstate(all="ignore"):
-        expected = program.evaluate(*given)
+        expected = program.at_points(*given)
     for x, y in zip(found, expected, strict=True):
         np.testing.assert_allclose(x, y, rtol=ROUNDING, atol=ROUNDING)
 
@@ -80,18 +107,18 @@ def test_lanes_are_single_states() -> None:
 
 def test_sections_are_told_by_their_place() -> None:
     """A section's numbers are computed anew where z changes, in any order of points; a point more or less changes nothing."""
-    values = Value(OWN, (2,)), Value("square", (0,)), Value(OWN, (0,)), Value("add", (1, 2))
-    program = Program(values, 0, 3, 0, (), (), (3,))
+    values = Value(INPUT, (OWN, 2)), Value("multiply", (0, 0)), Value(INPUT, (OWN, 0)), Value("add", (1, 2))
+    program = of_points(values, (0, 3, 0), (), (), (3,))
     own = np.array([[1.0, 0.0, 2.0], [5.0, 0.0, 2.0], [1.0, 0.0, 3.0], [2.0, 0.0, 2.0]])
     assert run(program, np.zeros(0), own, np.zeros((4, 0)))[1].ravel().tolist() == [5.0, 9.0, 10.0, 6.0]
 
 
 def test_totals_add_what_is_added_once() -> None:
-    values = Value(SHARED, (0,)), Value(OWN, (0,))
-    program = Program(values, 1, 1, 0, (0,), (1,), ())
+    values = Value(INPUT, (SHARED, 0)), Value(INPUT, (OWN, 0))
+    program = of_points(values, (1, 1, 0), (0,), (1,), ())
     own = np.arange(5.0)[:, None]
     assert run(program, np.array([100.0]), own, np.zeros((5, 0)))[0].tolist() == [110.0]
-    assert program.evaluate(np.array([100.0]), own)[0].tolist() == [110.0]
+    assert program.at_points(np.array([100.0]), own)[0].tolist() == [110.0]
 
 
 def test_kept_code_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +128,7 @@ def test_kept_code_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     def make() -> Program:
         made.append(1)
-        return Program((Value(SHARED, (0,)),), 1, 0, 0, (), (), (0,))
+        return of_points((Value(INPUT, (SHARED, 0)),), (1, 0, 0), (), (), (0,))
 
     assert ProgramCode(make, lambda: "first").address
     assert len(made) == 1
@@ -118,8 +145,8 @@ def test_complex_steps_are_derivatives() -> None:
     rng = np.random.default_rng(1)
     shared, own, loads = rng.uniform(0.1, 0.9, 2), rng.uniform(0.1, 0.9, (3, 3)), rng.uniform(0.1, 0.9, (3, 1))
     with np.errstate(all="ignore"):
-        found = program.evaluate(shared + 1j * step * np.array([1.0, 0.0]), own, loads)[1].imag / step
-        ahead, behind = (program.evaluate(shared + np.array([d, 0.0]), own, loads)[1] for d in (real, -real))
+        found = program.at_points(shared + 1j * step * np.array([1.0, 0.0]), own, loads)[1].imag / step
+        ahead, behind = (program.at_points(shared + np.array([d, 0.0]), own, loads)[1] for d in (real, -real))
         expected = (ahead - behind) / (2 * real)
     smooth = np.abs(expected) < 1e3  # away from steps of comparisons, which differences see
     np.testing.assert_allclose(found[smooth], expected[smooth], rtol=1e-8, atol=1e-8)

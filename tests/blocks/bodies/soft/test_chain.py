@@ -62,7 +62,7 @@ def given(loads: int) -> tuple[Array, Array, Array]:
 def test_links_and_one_piece_agree(both: tuple[LawPrograms, LawPrograms], name: str) -> None:
     chained, whole = (getattr(made, name) for made in both)
     arguments = given(chained.loads)
-    for found, expected in zip(chained.evaluate(*arguments), whole.evaluate(*arguments), strict=True):
+    for found, expected in zip(chained.at_points(*arguments), whole.evaluate(*arguments), strict=True):
         scale = np.abs(expected).max() if expected.size else 1.0
         np.testing.assert_allclose(found / scale, expected / scale, rtol=0, atol=BELLS)
 
@@ -70,9 +70,9 @@ def test_links_and_one_piece_agree(both: tuple[LawPrograms, LawPrograms], name: 
 def test_another_configuration_is_seen(both: tuple[LawPrograms, LawPrograms]) -> None:
     """Negative control: the comparison above sees a coordinate that is off by a millionth."""
     shared, own, loads = given(3)
-    expected = both[1].bends.evaluate(shared, own, loads)[1]
+    expected = both[1].bends.at_points(shared, own, loads)[1]
     shared[2] += 1e-6
-    assert np.abs(both[0].bends.evaluate(shared, own, loads)[1] - expected).max() > BELLS * np.abs(expected).max()
+    assert np.abs(both[0].bends.at_points(shared, own, loads)[1] - expected).max() > BELLS * np.abs(expected).max()
 
 
 @pytest.mark.parametrize("volume", [False, True])
@@ -85,7 +85,7 @@ def test_lines_and_cavities_too(name: str, volume: bool) -> None:
     shared = np.array([0.002, 0.001, 0.1, -0.2, 2.0, -3.0])
     places = given(0)[1][:, :3]
     own = np.column_stack([places, rng.normal(size=(4, 6 if volume else 3)), *([places[::-1]] if volume else []), np.ones(4)])
-    found, expected = (program.evaluate(shared, own)[0] for program in (chained, whole))
+    found, expected = (program.at_points(shared, own)[0] for program in (chained, whole))
     np.testing.assert_allclose(found, expected, rtol=0, atol=BELLS * np.abs(expected).max())
 
 

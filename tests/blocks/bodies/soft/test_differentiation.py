@@ -11,8 +11,8 @@ import pytest
 
 from tests.refusals import refusal
 from titop.blocks.bodies.soft.differentiation import (
+    Expression,
     Symbols,
-    Unknown,
     as_array,
     column,
     expression_of,
@@ -26,7 +26,7 @@ from titop.blocks.bodies.soft.differentiation import (
     work,
 )
 from titop.blocks.bodies.soft.functions import where
-from titop.blocks.bodies.soft.program import Program
+from titop.blocks.programs.program import Program
 
 NUMBERS = np.array([0.3, 0.7, -0.4])
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
@@ -47,7 +47,7 @@ def program(inputs: Symbols, expression: Any) -> Program:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_programs_compute_what_functions_do(name: str) -> None:
     given = symbols("s", 3)
-    found = program(given, expression_of(FUNCTIONS[name](given.entries))).evaluate(NUMBERS, np.zeros((1, 0)))[1]
+    found = program(given, expression_of(FUNCTIONS[name](given.entries))).at_points(NUMBERS, np.zeros((1, 0)))[1]
     assert found[0, 0] == pytest.approx(float(FUNCTIONS[name](NUMBERS)), rel=1e-14)
 
 
@@ -69,11 +69,11 @@ def test_columns_are_laid_out_row_by_row() -> None:
     given = symbols("s", 6)
     matrix = casadi.reshape(given.vector, 3, 2).T  # its rows are the halves
     entries = unknowns_of(matrix, (2, 3))
-    found = program(given, column(entries)).evaluate(np.arange(6.0), np.zeros((1, 0)))[1][0]
+    found = program(given, column(entries)).at_points(np.arange(6.0), np.zeros((1, 0)))[1][0]
     np.testing.assert_array_equal(found, np.arange(6.0))
     assert column([]).shape == (0, 1)
     mixed = as_array([1.0, given.entries[0]])
-    assert all(isinstance(entry, Unknown) for entry in mixed)
+    assert all(isinstance(entry, Expression) for entry in mixed)
 
 
 def test_symmetric_matrices_are_taken_from_the_upper_half() -> None:
@@ -108,7 +108,7 @@ def test_slopes_that_were_said_stand_for_a_value_while_symbols_are_held() -> Non
     for _ in range(2):
         derived.append(casadi.jacobian(derived[-1], given.vector))
     values = [casadi.substitute(one, held[0].symbol, held[0].value) for one in derived]
-    found = program(given, casadi.vertcat(*values)).evaluate(np.array([0.7]), np.zeros((1, 0)))[1][0]
+    found = program(given, casadi.vertcat(*values)).at_points(np.array([0.7]), np.zeros((1, 0)))[1][0]
     np.testing.assert_allclose(found, [5.0, np.cos(0.7), -np.sin(0.7)], rtol=1e-14)  # last digits of two libraries' sines
     assert with_slope(lambda z: 5.0 + z, np.cos, 0.7) == 5.7  # of numbers the value
-    assert isinstance(with_slope(lambda z: 5.0 + z, np.cos, given.entries[0]), Unknown)
+    assert isinstance(with_slope(lambda z: 5.0 + z, np.cos, given.entries[0]), Expression)

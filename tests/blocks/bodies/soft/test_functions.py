@@ -10,7 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from titop.blocks.bodies.soft.differentiation import Unknown, expression_of
+from titop.blocks.bodies.soft.differentiation import Expression, expression_of
 from titop.blocks.bodies.soft.functions import POINTS, ShapeSum, array, cosc, polynomial_of, rotation_functions, sinc, where
 
 #: Functions of x, and their closed forms.
@@ -33,7 +33,7 @@ OF_SQUARES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 def derivatives(function: Callable[[Any], Any], at: float) -> list[float]:
     """Return a function and its derivatives up to the third."""
     x = casadi.SX.sym("x")
-    expressions = [expression_of(function(Unknown(x)))]
+    expressions = [expression_of(function(Expression(x)))]
     for _ in range(3):
         expressions.append(casadi.jacobian(expressions[-1], x))
     return [float(value) for value in casadi.Function("f", [x], [casadi.vertcat(*expressions)])(at).full()[:, 0]]

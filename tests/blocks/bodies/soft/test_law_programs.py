@@ -63,7 +63,7 @@ def potential(q: Array) -> float:
 
 
 def test_points_have_places_and_gradients() -> None:
-    each = PROGRAMS.places.evaluate(shared(), POINTS)[1]
+    each = PROGRAMS.places.at_points(shared(), POINTS)[1]
     np.testing.assert_allclose(each[:, :3], places(Q), **ROUNDING)
     np.testing.assert_allclose(each[:, 3:].reshape(-1, 3, 3), gradients(Q), **ROUNDING)
     assert (POINT_SIZE, MASS) == (5, 4)
@@ -71,7 +71,7 @@ def test_points_have_places_and_gradients() -> None:
 
 def test_motion_is_that_along_the_path() -> None:
     """``p``, ``u = J v`` and ``b = J a + dJ/dt v`` by complex steps, and central differences of these."""
-    p, u, b = PROGRAMS.motion.evaluate(shared(), POINTS)[1].reshape(-1, 3, 3).transpose(1, 0, 2)
+    p, u, b = PROGRAMS.motion.at_points(shared(), POINTS)[1].reshape(-1, 3, 3).transpose(1, 0, 2)
     rates, h = [], 1e-5
     for t in (-h, 0.0, h):
         q, v = Q + t * V + 0.5 * t * t * A, V + t * A
@@ -79,7 +79,7 @@ def test_motion_is_that_along_the_path() -> None:
     np.testing.assert_allclose(p, places(Q), **ROUNDING)
     np.testing.assert_allclose(u, rates[1], **ROUNDING)
     np.testing.assert_allclose(b, (rates[2] - rates[0]) / (2 * h), rtol=0, atol=1e-8)  # h^2
-    coasting = PROGRAMS.columns.evaluate(shared(a=np.zeros(N)), POINTS)[1]
+    coasting = PROGRAMS.columns.at_points(shared(a=np.zeros(N)), POINTS)[1]
     J = coasting[:, 9:].reshape(-1, 3, N)
     np.testing.assert_allclose(coasting[:, 6:9] + J @ A, b, **ROUNDING)
     np.testing.assert_allclose(J @ V, u, **ROUNDING)
@@ -88,13 +88,13 @@ def test_motion_is_that_along_the_path() -> None:
 def test_forces_on_points_become_efforts() -> None:
     forces = RNG.normal(size=(4, 3))
     expected = [np.sum(forces * places(Q + 1j * STEP * e).imag / STEP) for e in np.eye(N)]
-    np.testing.assert_allclose(PROGRAMS.efforts.evaluate(shared(), POINTS, forces)[0], expected, **ROUNDING)
+    np.testing.assert_allclose(PROGRAMS.efforts.at_points(shared(), POINTS, forces)[0], expected, **ROUNDING)
 
 
 def test_elasticity_resists_by_the_slope_of_the_energy() -> None:
     h = 1e-3
-    assert PROGRAMS.stored.evaluate(shared(), POINTS)[0][0] == pytest.approx(potential(Q), rel=1e-13)
-    still = PROGRAMS.resistance.evaluate(shared(v=np.zeros(N)), POINTS)[0]
+    assert PROGRAMS.stored.at_points(shared(), POINTS)[0][0] == pytest.approx(potential(Q), rel=1e-13)
+    still = PROGRAMS.resistance.at_points(shared(v=np.zeros(N)), POINTS)[0]
     at = {k: [potential(Q + k * h * e) for e in np.eye(N)] for k in (-2, -1, 1, 2)}
     slopes = (8 * np.subtract(at[1], at[-1]) - np.subtract(at[2], at[-2])) / (12 * h)
     # differences of fourth order, of scales of one; what the energy is rounded to, over the step
@@ -102,18 +102,18 @@ def test_elasticity_resists_by_the_slope_of_the_energy() -> None:
 
 
 def test_damping_takes_power() -> None:
-    damped = PROGRAMS.resistance.evaluate(shared(), POINTS)[0] - PROGRAMS.resistance.evaluate(shared(v=np.zeros(N)), POINTS)[0]
+    damped = PROGRAMS.resistance.at_points(shared(), POINTS)[0] - PROGRAMS.resistance.evaluate(shared(v=np.zeros(N)), POINTS)[0]
     assert V @ damped > 2.0 * own_dissipation(Q, V)  # the material takes power too
     undamped = LawPrograms(bent, N, ("gain", "material.viscosity"), None, (), own_energy, own_dissipation)
-    own = undamped.resistance.evaluate(shared(), POINTS)[0] - undamped.resistance.evaluate(shared(v=np.zeros(N)), POINTS)[0]
+    own = undamped.resistance.at_points(shared(), POINTS)[0] - undamped.resistance.evaluate(shared(v=np.zeros(N)), POINTS)[0]
     np.testing.assert_allclose(V @ own, 2.0 * own_dissipation(Q, V), rtol=1e-13)
 
 
 def test_slopes_of_the_resistance_are_complex_steps() -> None:
-    by_q, by_v = PROGRAMS.resistance_slopes.evaluate(shared(), POINTS)[0].reshape(2, N, N)
+    by_q, by_v = PROGRAMS.resistance_slopes.at_points(shared(), POINTS)[0].reshape(2, N, N)
     for k, e in enumerate(np.eye(N)):
         for slopes, state in ((by_q, shared(q=Q + 1j * STEP * e)), (by_v, shared(v=V + 1j * STEP * e))):
-            expected = PROGRAMS.resistance.evaluate(state, POINTS)[0].imag / STEP
+            expected = PROGRAMS.resistance.at_points(state, POINTS)[0].imag / STEP
             np.testing.assert_allclose(slopes[:, k], expected, rtol=0, atol=1e-12 * np.abs(slopes).max())
 
 

@@ -53,13 +53,13 @@ def test_measures_and_their_slopes(name: str) -> None:
     is_volume, points, measure = CASES[name]
     programs, h = LinePrograms(bent, N, ("gain",), is_volume), 1e-6
     assert programs.sizes == {"measure": 1 + N, "curvature": N * N}
-    found = programs.measure.evaluate(SHARED, points)[0]
+    found = programs.measure.at_points(SHARED, points)[0]
     assert found[0] == pytest.approx(measure(Q), rel=1e-13)
     slopes = [(measure(Q + h * e) - measure(Q - h * e)) / (2 * h) for e in np.eye(N)]
     np.testing.assert_allclose(found[1:], slopes, rtol=0, atol=1e-8)  # differences: h^2 and eps / h
-    curvature = programs.curvature.evaluate(SHARED, points)[0].reshape(N, N)
+    curvature = programs.curvature.at_points(SHARED, points)[0].reshape(N, N)
     for k, e in enumerate(np.eye(N)):
-        stepped = programs.measure.evaluate(SHARED + 1j * STEP * np.append(e, 0.0), points)[0]
+        stepped = programs.measure.at_points(SHARED + 1j * STEP * np.append(e, 0.0), points)[0]
         np.testing.assert_allclose(curvature[:, k], stepped[1:].imag / STEP, **ROUNDING)
         assert stepped[0].imag / STEP == pytest.approx(found[1 + k], rel=1e-12)
 

@@ -7,47 +7,52 @@ import math
 import numpy as np
 import pytest
 
-from titop.blocks.bodies.soft.program import CONSTANT, LOAD, OPERATIONS, OWN, SHARED, Program, Value
+from titop.blocks.programs.program import (
+    CONSTANT,
+    EACH,
+    INPUT,
+    LOADS,
+    ONCE,
+    OPERATIONS,
+    OWN,
+    SHARED,
+    TOTALS,
+    Output,
+    Program,
+    Value,
+)
 
 #: In total ``2 + sum of s x``, and at every point ``s x + f``.
 PROGRAM = Program(
-    values=(
-        Value(SHARED, (0,)),
-        Value(OWN, (0,)),
-        Value(LOAD, (0,)),
+    {SHARED: 1, OWN: 1, LOADS: 1},
+    (
+        Value(INPUT, (SHARED, 0)),
+        Value(INPUT, (OWN, 0)),
+        Value(INPUT, (LOADS, 0)),
         Value(CONSTANT, (2.0,)),
         Value("multiply", (0, 1)),
         Value("add", (4, 2)),
-        Value("square", (0,)),
+        Value("multiply", (0, 0)),
     ),
-    shared=1,
-    own=1,
-    loads=1,
-    once=(3, 6),
-    totals=(4, 0),
-    each=(5, 6),
+    {ONCE: Output((3, 6), (2,)), TOTALS: Output((4, 0), (2,)), EACH: Output((5, 6), (2,))},
 )
 
 
 def test_totals_are_sums_over_points_and_what_counts_once() -> None:
-    totals, each = PROGRAM.evaluate(np.array([3.0]), np.array([[1.0], [2.0]]), np.array([[0.5], [0.25]]))
+    totals, each = PROGRAM.at_points(np.array([3.0]), np.array([[1.0], [2.0]]), np.array([[0.5], [0.25]]))
     np.testing.assert_array_equal(totals, [2.0 + 3.0 * (1 + 2), 9.0 + 2 * 3.0])  # what all points share is summed over them
     np.testing.assert_array_equal(each, [[3.5, 9.0], [6.25, 9.0]])
 
 
 def test_without_loads_they_are_zero() -> None:
-    np.testing.assert_array_equal(PROGRAM.evaluate(np.array([3.0]), np.array([[1.0]]))[1], [[3.0, 9.0]])
+    np.testing.assert_array_equal(PROGRAM.at_points(np.array([3.0]), np.array([[1.0]]))[1], [[3.0, 9.0]])
 
 
 def test_complex_numbers_go_through() -> None:
     step = 1e-30
-    totals, each = PROGRAM.evaluate(np.array([3.0 + 1j * step]), np.array([[1.0], [2.0]]))
+    totals, each = PROGRAM.at_points(np.array([3.0 + 1j * step]), np.array([[1.0], [2.0]]))
     np.testing.assert_allclose(totals.imag / step, [3.0, 2 * 3.0 + 2], rtol=1e-15)
     np.testing.assert_allclose(each.imag / step, [[1.0, 6.0], [2.0, 6.0]], rtol=1e-15)
-
-
-def test_what_varies_depends_on_the_point() -> None:
-    assert PROGRAM.varies == [False, True, True, False, True, True, False]
 
 
 ONE = {"sqrt": 0.3, "exp": 0.3, "expm1": 0.3, "log": 0.3, "log1p": 0.3, "sin": 0.3, "cos": 0.3, "tan": 0.3, "asin": 0.3}
@@ -76,8 +81,8 @@ def test_choices_look_at_real_parts_and_keep_the_step() -> None:
     assert OPERATIONS["minimum"](small, large)[0] == small[0]
     assert OPERATIONS["maximum"](small, large)[0] == large[0]
     assert OPERATIONS["absolute"](-large)[0] == large[0]
-    assert OPERATIONS["if_else_zero"](small, large)[0] == large[0]
-    assert OPERATIONS["if_else_zero"](0.0 * small, large)[0] == 0.0
+    assert OPERATIONS["select"](1.0, small, large)[0] == small[0]
+    assert OPERATIONS["select"](0.0, small, large)[0] == large[0]
     assert [float(OPERATIONS[name](small, large)[0]) for name in ("less", "less_equal", "equal", "not_equal")] == [1, 1, 0, 1]
     assert [float(OPERATIONS[name](1.0, 0.0)) for name in ("and", "or")] == [0, 1]
     assert float(OPERATIONS["not"](0.0)) == 1.0
