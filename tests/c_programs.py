@@ -40,8 +40,12 @@ class CompiledC:
         done = compile_c([folder / f"{prefix}.c"], folder / f"{prefix}.so", "-shared", "-fPIC")
         assert not done.returncode, done.stderr
         self.library, self.prefix, self.kind = ctypes.CDLL(str(folder / f"{prefix}.so")), prefix, kind
-        self.defaults = ctypes.addressof(ctypes.c_char.in_dll(self.library, f"{prefix.upper()}_DEFAULTS"))
         self.memory = ctypes.create_string_buffer(100_000)
+
+    @property
+    def defaults(self) -> int:
+        """Where the default parameters are."""
+        return ctypes.addressof(ctypes.c_char.in_dll(self.library, f"{self.prefix.upper()}_DEFAULTS"))
 
     def call(self, name: str, *arguments: Any) -> int:
         """Call a function with arrays and addresses; return its status."""

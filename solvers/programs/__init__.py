@@ -1,11 +1,12 @@
-"""Models and controllers as straight-line programs, and as text in C that needs nothing of titop.
+"""Models and controllers as straight-line programs: all that they compute at a state or a sample, as operations.
 
-- `tracing`: the reference engine's passes, run with numbers that are not known yet, become programs;
-- `readings`: outputs, by the names of signals;
+- `tracing`: the reference engine's passes, run with numbers that are not known yet, become programs; `readings`: outputs, by the
+  names of signals;
 - `model_program`: what `Model.program` returns: the programs, and their calls at one state or many;
 - `system_program`: a model between inputs and outputs as programs;
-- `export_c`: what users call: a folder of a header, a source and a test;
-- `c_controllers`: what is printed of linear, sampled and scheduled ones; `controller_text`: their C;
-- `c_text`: numbers, names and comments in C;
+- `c_text`: numbers, names and comments in C; `c_code`: programs as functions in C;
+- `c_controllers`: what is printed of linear, sampled and scheduled controllers; `controller_text`: their C;
+- `program_text`: the C of a model's programs; `export_c`: folders of C, with tests;
+- `cuda_code`: programs as CUDA;
 - `fmu`: as FMUs, for other tools to simulate.
 """

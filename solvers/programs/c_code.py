@@ -6,11 +6,26 @@ What later chunks need goes through a work array, whose places are used again. L
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from titop.blocks.programs.program import CONSTANT, INPUT, OPERATIONS, TOTAL, Loop, Program, Value
+from titop.blocks.programs.program import (
+    CONSTANT,
+    INPUT,
+    LOADS,
+    ONCE,
+    OPERATIONS,
+    OWN,
+    SHARED,
+    TOTAL,
+    TOTALS,
+    PointLoop,
+    Program,
+    Value,
+)
 from titop.solvers.programs.c_text import c_number, table
 
+#: Types of numbers in C, by precision.
+TYPES = {"double": "double", "single": "float"}
 #: Operations in a chunk: compilers take 0.2 s for a thousand so, and ten times as long for ten thousand in one function.
 CHUNK = 500
 _SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
@@ -23,7 +38,7 @@ _LIBRARY = {"absolute": "fabs", "power": "pow"}
 class Dialect:
     """How C is written.
 
-    - `precision`: the type of numbers; `apart` and `function`: qualifiers of chunks, which shall not become one, and of all else;
+    - `precision`: the type of numbers; `apart`: qualifiers of chunks, which shall not become one; `function`: of all else;
     - `stride`: what the index of a number in an array is multiplied by; `chunk`: operations in a chunk.
     """
 
@@ -84,7 +99,7 @@ class FunctionPrinter:
         self._numbers = 0
         for loop in (-1 - step for step in self._steps if step < 0):
             self._totals[loop] = self._numbers
-            self._numbers += len(program.loops[loop].program.outputs["totals"].values)
+            self._numbers += len(program.loops[loop].program.outputs[TOTALS].values)
         self._places = self._stored()
 
     def _ordered(self) -> Iterator[int]:
@@ -175,7 +190,8 @@ class FunctionPrinter:
             truths = [self._truth(k, chunk) for k in arguments]
             return f"!({truths[0]})" if operation == "not" else f" {'&&' if operation == 'and' else '||'} ".join(truths)
         if operation == "select":
-            return f"{self._truth(arguments[0], chunk)} ? {self._number(arguments[1], chunk)} : {self._number(arguments[2], chunk)}"
+            truth, (yes, no) = self._truth(arguments[0], chunk), (self._number(k, chunk) for k in arguments[1:])
+            return f"{truth} ? {yes} : {no}"
         x = [self._number(k, chunk) for k in arguments]
         if operation in _SIGNS or operation in _COMPARISONS:
             return f"{x[0]} {(_SIGNS | _COMPARISONS)[operation]} {x[1]}"
@@ -206,28 +222,32 @@ class FunctionPrinter:
         is_truth = self._values[k].operation in _TRUTHS and self._chunks[k] == chunk
         return self._known(k, chunk) if is_truth else f"({self._known(k, chunk)} != 0)"
 
-    def _loop(self, loop: Loop, name: str) -> CFunction:
-        """Return a function that sums a program over its points."""
-        real, plain = self._dialect.precision, Dialect(**{**vars(self._dialect), "stride": ""})
-        count, points = len(loop.program.outputs["totals"].values), loop.points
-        inputs = {"shared": f"const {real} *shared", "own": f"const {real} *own"}
-        parts = [
-            FunctionPrinter(loop.program, f"{name}_{part}", [part], inputs | {part: f"{real} *{part}"}, plain).printed()
-            for part in ("totals", "once")
-        ]
-        text = f"""{parts[0].text}{parts[1].text}{self._dialect.function} void {name}(const {real} *shared, {real} *totals)
+    def _loop(self, loop: PointLoop, name: str) -> CFunction:
+        """Return a function that sums a program over its points, on which no loads act."""
+        real, plain = self._dialect.precision, replace(self._dialect, stride="")
+        count, points = len(loop.program.outputs[TOTALS].values), loop.points
+
+        def place(of: str, k: int) -> str:
+            return plain.number(0.0) if of == LOADS else plain.entry(of, k)
+
+        def part(output: str) -> CFunction:
+            arguments = {of: f"const {real} *{of}" for of in (SHARED, OWN)} | {output: f"{real} *{output}"}
+            return FunctionPrinter(loop.program, f"{name}_{output}", [output], arguments, plain, place).printed()
+
+        each, once = part(TOTALS), part(ONCE)
+        text = f"""{each.text}{once.text}{self._dialect.function} void {name}(const {real} *shared, {real} *totals)
 {{
     static const {real} points[{len(points)}][{points.shape[1]}] =
     {table(points, real)};
     {real} sum[{count}];
     int i, j;
-    {name}_once(shared, points[0], totals);
+    {name}_{ONCE}(shared, points[0], totals);
     for (i = 0; i < {len(points)}; i++) {{
-        {name}_totals(shared, points[i], sum);
+        {name}_{TOTALS}(shared, points[i], sum);
         for (j = 0; j < {count}; j++) {{ totals[j] += sum[j]; }}
     }}
 }}
 
 """
-        numbers = count + len(loop.shared) + max(part.numbers for part in parts)
-        return CFunction(text, numbers, parts[1].operations + len(points) * (parts[0].operations + count))
+        numbers = count + len(loop.shared) + max(each.numbers, once.numbers)
+        return CFunction(text, numbers, once.operations + len(points) * (each.operations + count))

@@ -10,6 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EPS
 
 #: Words that C99, or C++ which may include the header, keeps for itself.
 _WORDS = set(
@@ -21,6 +22,8 @@ _WORDS = set(
 )
 #: Bytes of a call's frame beside its arrays: scalars, saved registers, return address.
 _FRAME = 192
+#: Errors in tests, in roundings, beside what rounding inputs and states costs: sums in another order, rounded constants.
+_MARGIN = 100
 _COLUMNS, _MARK = 110, r"@real|@p|@P|<(\w+)>"
 
 
@@ -73,6 +76,12 @@ def table(values: Any, precision: str) -> str:
             line = ""
         line += f"{text}, "
     return "{" + "\n      ".join([*lines, line]).rstrip(", ") + "}"
+
+
+def allowed_error(cost: float, precision: str) -> float:
+    """Return the error that a test allows, in parts of the largest answer, where single precision costs so much of it."""
+    single = float(np.finfo(np.float32).eps)
+    return float(f"{_MARGIN * (EPS if precision == 'double' else single) * max(1.0, cost / single):.1e}")
 
 
 def stack_bytes(numbers: int, precision: str, frames: int = 1) -> int:

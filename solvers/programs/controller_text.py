@@ -6,12 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.tolerances import EPS, SAME
+from titop.blocks.basics.tolerances import SAME
 from titop.solvers.programs.c_controllers import CController
-from titop.solvers.programs.c_text import c_names, c_number, comment, enumeration, fill, stack_bytes, table
-
-#: Errors in the test, in roundings, beside what rounding states and signals costs: sums in another order, rounded entries.
-_MARGIN = 100
+from titop.solvers.programs.c_text import allowed_error, c_names, c_number, comment, enumeration, fill, stack_bytes, table
 
 _HEADER = """\
 #define @P_STATES <states>
@@ -326,9 +323,8 @@ class ControllerText:
 
     def _test(self) -> str:
         given, answers, cost = self._one.test_case()
-        sizes, single = np.abs(answers).max(axis=0, initial=0.0), float(np.finfo(np.float32).eps)
-        allowed = _MARGIN * (EPS if self._precision == "double" else single) * max(1.0, cost / single)
+        sizes = np.abs(answers).max(axis=0, initial=0.0)
         tables = {"given": given, "answers": answers, "sizes": np.where(sizes > 0, sizes, 1.0)}
         texts = {name: table(values, self._precision) for name, values in tables.items()}
-        texts["allowed"] = c_number(float(f"{allowed:.1e}"), self._precision)
+        texts["allowed"] = c_number(allowed_error(cost, self._precision), self._precision)
         return self._fill(_TEST, samples=str(len(given)), **texts)

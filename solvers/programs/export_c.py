@@ -9,13 +9,22 @@ from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.local_files import new_folder
+from titop.solvers.programs.c_code import TYPES, Dialect
 from titop.solvers.programs.c_controllers import read_controller
 from titop.solvers.programs.c_text import c_names, comment
 from titop.solvers.programs.controller_text import ControllerText
+from titop.solvers.programs.model_program import Program
+from titop.solvers.programs.program_text import ProgramText
 
-#: Types of numbers in C, by precision.
-_TYPES = {"double": "double", "single": "float"}
 _OPEN = '#ifdef __cplusplus\nextern "C" {\n#endif\n'
+_APART = """\
+/* compilers that can shall not make one large function of small ones */
+#if defined(__GNUC__)
+#define {0}_APART static __attribute__((noinline))
+#else
+#define {0}_APART static
+#endif
+"""
 _CLOSE = "#ifdef __cplusplus\n}\n#endif\n"
 
 
@@ -68,17 +77,26 @@ def export_c(
     ...     sorted(path.name for path in Path(folder, "lag").iterdir()), names["hinge_q"]
     (['lag.c', 'lag.h', 'test_lag.c'], 'LAG_IN_HINGE_Q')
     """
-    if precision not in _TYPES:
+    if precision not in TYPES:
         expected = "'double' or 'single'"
-        raise ModelError(Finding("bad-precision", "precision", precision, expected, did_you_mean(precision, _TYPES)))
-    controller = read_controller(what, sample_time)
-    name = _prefix(prefix, controller.name)
-    text = ControllerText(controller, name, _TYPES[precision])
+        raise ModelError(Finding("bad-precision", "precision", precision, expected, did_you_mean(precision, TYPES)))
+    kind = TYPES[precision]
+    text: ControllerText | ProgramText
+    if isinstance(what, Program):
+        if sample_time is not None:
+            raise ModelError(Finding("no-controller", "sample_time", sample_time, "a controller beside it", "leave it out"))
+        name = _prefix(prefix, "model")
+        text = ProgramText(what, name, Dialect(kind, apart=f"{name.upper()}_APART"))
+    else:
+        controller = read_controller(what, sample_time)
+        name = _prefix(prefix, controller.name)
+        text = ControllerText(controller, name, kind)
     head = comment("\n   ".join([*text.about, f"Written by titop {sys.modules['titop'].__version__}. ISO C99."]))
+    apart = _APART.format(name.upper()) if isinstance(text, ProgramText) else ""
     guard = f"{name.upper()}_H"
     files = {
         f"{name}.h": f"{head}\n#ifndef {guard}\n#define {guard}\n\n{_OPEN}\n{text.header}\n{_CLOSE}\n#endif\n",
-        f"{name}.c": f'{head}\n#include <math.h>\n#include "{name}.h"\n\n{text.source}',
+        f"{name}.c": f'{head}\n#include <math.h>\n#include "{name}.h"\n\n{apart}{text.source}',
         f"test_{name}.c": f'{head}\n#include <math.h>\n#include <stdio.h>\n#include "{name}.h"\n\n{text.test}',
     }
     with new_folder(folder) as path:

@@ -1,0 +1,193 @@
+"""The C text of a model's programs: header, functions and test."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CANCELLED, EPS
+from titop.solvers.programs.c_code import CFunction, Dialect, FunctionPrinter
+from titop.solvers.programs.c_text import allowed_error, c_names, c_number, comment, enumeration, fill, stack_bytes, table
+from titop.solvers.programs.model_program import Program
+
+#: Samples of each function in the test, the seed of their states, and how far these are from the nominal one.
+_SAMPLES, _SEED, _SPREAD = 8, 1, 0.3
+#: The output by which programs say whether they can be trusted, as `Recorded` names it.
+HEALTH = "health"
+#: Inputs whose places are named, and those that share the names of others.
+_NAMED, _PARAMETERS = ("q", "v", "u", "x"), "parameters"
+
+_CHECK = """\
+static int check_<name>(void)
+{
+<tables>    static const @real sizes[] = <sizes>;
+    @real <declared>, error, largest = <zero>;
+    int i, k, status = 0;
+    for (k = 0; k < <samples> && status == 0; k++) {
+        status = @p_<name>(<arguments>);
+<compare>    }
+    printf("@p_<name>: status %d, %d states, largest error %.1e,", status, k, (double)largest);
+    printf(" allowed %.1e\\n", (double)<allowed>);
+    return status == 0 && largest <= <allowed> ? 0 : 1;
+}
+
+"""
+
+
+class ProgramText:
+    """The text of a `Program` in C.
+
+    - `about`: what it is, line by line; `header`, `source`, `test`: without what all files have in common;
+    - `names`: the enumerators and fields, by path.
+    """
+
+    def __init__(self, program: Program, prefix: str, dialect: Dialect) -> None:
+        self._program, self._prefix, self._dialect, self._real = program, prefix, dialect, dialect.precision
+        self._fields = c_names(program.names.get(_PARAMETERS, ()))
+        self.names: dict[str, str] = dict(self._fields)
+        places = ""
+        for kind in (kind for kind in _NAMED if program.names.get(kind)):
+            own, arrays = c_names(program.names[kind]), ("v", "a", "tau") if kind == "v" else (kind,)
+            units = zip(*(program.units[array] for array in arrays), strict=True)
+            notes = [f"{path} ({', '.join(unit)})" for path, unit in zip(own, units, strict=True)]
+            title = f"places in {', '.join(f'{array}[]' for array in arrays)}"
+            places += enumeration(title, f"{prefix}_{kind}", dict(zip(own.values(), notes, strict=True)))
+            self.names |= {f"{kind}:{path}": f"{prefix}_{kind}_{name}".upper() for path, name in own.items()}
+        printed = {name: self._printed(name) for name in program.functions}
+        self.about = [
+            f"{prefix}: functions of a model. Arrays may not overlap; matrices are row by row. No heap, no recursion."
+        ]
+        for name, function in printed.items():
+            stack = stack_bytes(function.numbers + self._nv, self._real, 4)
+            self.about.append(f"{prefix}_{name}: {function.operations} operations, at most {stack} bytes of stack.")
+        heads = "".join(f"\n{comment(self._note(name))}\n{self._head(name)};\n" for name in program.functions)
+        self.header = places + self._structure() + heads.lstrip("\n")
+        self.source = self._defaults() + "".join(function.text for function in printed.values())
+        self.test = "".join(map(self._check, program.functions)) + self._main()
+
+    @property
+    def _nv(self) -> int:
+        return len(self._program.names["v"])
+
+    def _arguments(self, name: str) -> dict[str, str]:
+        """Return the declarations of a function's inputs, by name."""
+        inputs, real = self._program.functions[name].inputs, self._real
+        return {
+            of: f"const {self._prefix}_{_PARAMETERS} *{_PARAMETERS}" if of == _PARAMETERS else f"const {real} {of}[{size}]"
+            for of, size in inputs.items()
+        }
+
+    def _results(self, name: str) -> dict[str, int]:
+        """Return the sizes of a function's outputs but its health."""
+        outputs = self._program.functions[name].outputs
+        return {of: len(output.values) for of, output in outputs.items() if of != HEALTH}
+
+    def _head(self, name: str) -> str:
+        arguments = [*self._arguments(name).values(), *(f"{self._real} {of}[{n}]" for of, n in self._results(name).items())]
+        return f"int {self._prefix}_{name}({', '.join(arguments)})"
+
+    def _note(self, name: str) -> str:
+        outputs = self._program.functions[name].outputs
+        shapes = ", ".join(f"{of} {list(output.shape)}" for of, output in outputs.items() if of != HEALTH)
+        status = "the place, from 1, of a coordinate without inertia, else 0" if HEALTH in outputs else "0"
+        return f"Gives {shapes}. Returns {status}."
+
+    def _place(self, name: str, k: int) -> str:
+        if name != _PARAMETERS:
+            return self._dialect.entry(name, k)
+        return f"{_PARAMETERS}->{self._fields[self._program.names[_PARAMETERS][k]]}"
+
+    def _printed(self, name: str) -> CFunction:
+        """Return a public function, and the static ones that it calls."""
+        function, inner = self._program.functions[name], f"{self._prefix}_{name}_values"
+        arguments = self._arguments(name) | {of: f"{self._real} *{of}" for of in function.outputs}
+        found = FunctionPrinter(function, inner, list(function.outputs), arguments, self._dialect, self._place).printed()
+        call = f"{inner}({', '.join(arguments)});\n"
+        if HEALTH in function.outputs:
+            count = len(function.outputs[HEALTH].values)
+            least = self._dialect.number(
+                CANCELLED if self._real == "double" else CANCELLED / EPS * float(np.finfo(np.float32).eps)
+            )
+            call = f"{self._real} {HEALTH}[{count}];\n    int i;\n    {call}"
+            call += f"    for (i = 0; i < {count}; i++) {{\n        if (!({HEALTH}[i] > {least})) {{ return i + 1; }}\n    }}\n"
+        return CFunction(
+            f"{found.text}{self._head(name)}\n{{\n    {call}    return 0;\n}}\n\n", found.numbers, found.operations
+        )
+
+    def _structure(self) -> str:
+        if not self._fields:
+            return ""
+        units = self._program.units[_PARAMETERS]
+        rows = (
+            f"    {self._real} {name};  {comment(f'{path} ({unit})')}\n"
+            for (path, name), unit in zip(self._fields.items(), units, strict=True)
+        )
+        name = f"{self._prefix}_{_PARAMETERS}"
+        return f"typedef struct {{\n{''.join(rows)}}} {name};\n\nextern const {name} {self._prefix.upper()}_DEFAULTS;\n\n"
+
+    def _defaults(self) -> str:
+        if not self._fields:
+            return ""
+        values = table(self._program.at[_PARAMETERS], self._real)
+        return f"const {self._prefix}_{_PARAMETERS} {self._prefix.upper()}_DEFAULTS = {values};\n\n"
+
+    # -- test --------------------------------------------------------------------------------------------------------------
+
+    def _cases(self, name: str) -> tuple[dict[str, Array], dict[str, Array], float]:
+        """Return inputs of a function, its outputs (samples, size), and what single precision costs."""
+        rng, function, at = np.random.default_rng(_SEED), self._program.functions[name], self._program.at
+        given = {
+            of: at[of] + (0.0 if of == _PARAMETERS else _SPREAD * rng.standard_normal((_SAMPLES, size)))
+            for of, size in function.inputs.items()
+        }
+        found = function.evaluate(given)
+        usable = np.ones(_SAMPLES, dtype=bool)
+        for of, output in function.outputs.items():
+            found[of] = np.broadcast_to(found[of], (_SAMPLES, *output.shape)).reshape(_SAMPLES, -1)
+            usable &= (np.isfinite(found[of]) if of != HEALTH else found[of] > math.sqrt(CANCELLED)).all(axis=-1)
+        answers = {of: rows[usable] for of, rows in found.items() if of != HEALTH}
+        given = {of: rows if of == _PARAMETERS else rows[usable] for of, rows in given.items()}
+        rounded = function.evaluate({of: rows.astype(np.float32).astype(float) for of, rows in given.items()})
+        errors = [np.abs(rounded[of].reshape(-1, rows.shape[1]) - rows).max() / _size(rows) for of, rows in answers.items()]
+        return given, answers, float(max(errors))
+
+    def _check(self, name: str) -> str:
+        """Return a function that compares one function with titop."""
+        given, answers, cost = self._cases(name)
+        real, allowed = self._real, allowed_error(cost, self._real)
+        tables = {of: rows for of, rows in given.items() if of != _PARAMETERS} | {
+            f"{of}_answer": rows for of, rows in answers.items()
+        }
+        written = "".join(
+            f"    static const {real} {of}[{len(rows)}][{rows.shape[1]}] =\n    {table(rows, real)};\n"
+            for of, rows in tables.items()
+        )
+        arguments = [f"&{self._prefix.upper()}_DEFAULTS" if of == _PARAMETERS else f"{of}[k]" for of in given]
+        compare = "".join(
+            f"        for (i = 0; i < {rows.shape[1]}; i++) {{\n"
+            f"            error = fabs{'f' if real == 'float' else ''}({of}[i] - {of}_answer[k][i]) / sizes[{j}];\n"
+            "            if (!(error <= largest)) { largest = error; }\n        }\n"
+            for j, (of, rows) in enumerate(answers.items())
+        )
+        values = {
+            "name": name,
+            "tables": written,
+            "sizes": table([_size(rows) for rows in answers.values()], real),
+            "declared": ", ".join(f"{of}[{rows.shape[1]}]" for of, rows in answers.items()),
+            "zero": c_number(0.0, real),
+            "samples": str(len(next(iter(answers.values())))),
+            "arguments": ", ".join([*arguments, *answers]),
+            "compare": compare,
+            "allowed": c_number(allowed, real),
+        }
+        return fill(_CHECK, self._prefix, real, values)
+
+    def _main(self) -> str:
+        calls = "".join(f"    failed += check_{name}();\n" for name in self._program.functions)
+        return f"int main(void)\n{{\n    int failed = 0;\n{calls}    return failed == 0 ? 0 : 1;\n}}\n"
+
+
+def _size(rows: Array) -> float:
+    return float(np.abs(rows).max()) or 1.0

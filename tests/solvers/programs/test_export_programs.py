@@ -1,0 +1,190 @@
+"""Models in C against the model's own functions, which another engine computes."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import titop as tt
+from tests.c_programs import CompiledC, compile_c, needs_compiler, run_test
+from tests.closed_systems import four_bar
+from titop.blocks.basics.spatial import Array
+from titop.blocks.programs.graph import Graph, chosen_of
+from titop.blocks.programs.program import LOADS, ONCE, OWN, SHARED, TOTAL, TOTALS, Output, PointLoop, Program, Value
+from titop.solvers.programs.c_code import Dialect, FunctionPrinter
+
+#: Functions of a state, by what they take.
+FUNCTIONS = {
+    "forward_dynamics": ("q", "v", "tau"),
+    "inverse_dynamics": ("q", "v", "a"),
+    "forward_dynamics_derivatives": ("q", "v", "tau"),
+    "mass_matrix": ("q",),
+    "nonlinear_effects": ("q", "v"),
+    "gravity_effects": ("q",),
+    "center_of_mass": ("q",),
+}
+
+
+def lander() -> tt.System:
+    """Return a free body with an arm: a quaternion, friction, a stop, a spring between ports, a motor, gravity."""
+    s = tt.System("lander", gravity=[0, 0, -1.6])
+    hub = tt.RigidBody("hub", mass=5.0, com=[0.1, 0, 0], inertia=np.diag([1.0, 2.0, 1.5]), ports={"A": [0.3, 0, 0.1]})
+    arm = tt.RigidBody("arm", mass=1.0, com=[0, 0.4, 0], inertia=np.diag([0.1, 0.02, 0.1]), ports={"tip": [0, 0.8, 0]})
+    s.connect("world", hub, tt.Free("base"))
+    s.connect(hub.port("A"), arm, tt.Revolute("hinge", axis=[1, 1, 0], damping=0.1, stiffness=3.0))
+    s.add_actuator(tt.Motor("motor", "hinge"))
+    return s
+
+
+def states(m: tt.Model, n: int = 5) -> dict[str, Array]:
+    rng = np.random.default_rng(3)
+    q = np.array([m.random_configuration(rng) for _ in range(n)])
+    return {"q": q, **{name: rng.standard_normal((n, m.nv)) for name in ("v", "tau", "a")}}
+
+
+def compared(compiled: CompiledC, m: tt.Model, name: str, more: tuple[Any, ...] = (), **loads: Any) -> float:
+    """Return the largest difference of a function in C from the model's, in parts of the largest entry."""
+    given, worst = states(m), 0.0
+    for k in range(len(given["q"])):
+        state = [given[of][k] for of in FUNCTIONS[name]]
+        right = getattr(m, name)(*state, **loads)
+        right = [np.asarray(each, float) for each in (right if isinstance(right, tuple) else (right,))]
+        found = [np.full(max(each.size, 1), np.nan, compiled.kind) for each in right]
+        rows = [np.array(each, dtype=compiled.kind) for each in state]
+        assert compiled.call(name, *rows, *more, *found) == 0
+        for one, other in zip(found, right, strict=True):
+            worst = max(worst, float(np.abs(one - other.ravel()).max() / np.abs(other).max()))
+    return worst
+
+
+@needs_compiler
+@pytest.mark.parametrize(("precision", "tolerance"), [("double", 1e-13), ("single", 2e-5)])
+def test_a_tree_is_the_compiled_engines(precision: str, tolerance: float, tmp_path: Path) -> None:
+    """Some hundred roundings of well-scaled terms; in single precision with the arm's inertia, a hundredth of the hub's."""
+    m = lander().resolve()
+    names = tt.export_c(m.program(*FUNCTIONS), tmp_path / "c", "lander", precision)
+    assert names["q:hinge"] == "LANDER_Q_HINGE"
+    header = (tmp_path / "c" / "lander.h").read_text()
+    assert "LANDER_V_HINGE  /* hinge (rad/s, rad/s^2, N m) */" in header
+    status, said = run_test(tmp_path / "c", "lander")
+    assert status == 0, said
+    compiled = CompiledC(tmp_path / "c", "lander", np.float64 if precision == "double" else np.float32)
+    for name in FUNCTIONS:
+        assert compared(compiled, m, name) <= tolerance, name
+
+
+@needs_compiler
+def test_parameters_stay_tunable(tmp_path: Path) -> None:
+    m, changed = lander().resolve(), {"arm.mass": 1.7, "hinge.stiffness": 0.5}
+    names = tt.export_c(m.program("forward_dynamics", parameters=[*changed], inputs=["motor"]), tmp_path / "c", "lander")
+    assert names["arm.mass"] == "arm_mass"
+    assert "double arm_mass;  /* arm.mass (kg) */" in (tmp_path / "c" / "lander.h").read_text()
+    assert run_test(tmp_path / "c", "lander")[0] == 0
+    compiled, u = CompiledC(tmp_path / "c", "lander"), np.array([0.7])
+    assert compared(compiled, m, "forward_dynamics", (u, compiled.defaults), u=u) <= 1e-13
+    values = np.array([*changed.values()])
+    other = m.with_parameters(changed)
+    assert compared(compiled, other, "forward_dynamics", (u, values), u=u) <= 1e-13
+    assert compared(compiled, other, "forward_dynamics", (u, compiled.defaults), u=u) > 1e-3
+    values[0] = -np.inf
+    state = [rows[0] for rows in states(m).values()][:3]
+    assert compiled.call("forward_dynamics", *state, u, values, np.zeros(m.nv)) > 0
+
+
+@needs_compiler
+def test_a_closed_loop(tmp_path: Path) -> None:
+    m = four_bar(tt.RigidClosure("pin", "revolute", redundant=True)).resolve()
+    program = m.program("forward_dynamics")
+    tt.export_c(program, tmp_path / "c", "bars")
+    assert run_test(tmp_path / "c", "bars")[0] == 0
+    compiled, a = CompiledC(tmp_path / "c", "bars"), np.zeros(m.nv)
+    q = m.assemble(program.at["q"])
+    v = m.assemble_velocity(q, np.ones(m.nv))
+    assert compiled.call("forward_dynamics", q, v, np.zeros(m.nv), a) == 0
+    right = m.forward_dynamics(q, v)
+    assert np.abs(a - right).max() <= 1e-12 * np.abs(right).max()  # rank-deficient closures solved in another way
+
+
+def everything() -> Program:
+    """Return a program of all operations, three thousand of them, with truths that are used as numbers and as truths."""
+    graph, rng = Graph({"x": np.zeros(3), "y": np.zeros(2)}), np.random.default_rng(0)
+    x, y = graph.input("x", 3), graph.input("y", 2)
+    pool: list[Any] = [*x, *y]
+    unary = "sqrt exp expm1 log log1p sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh absolute sign".split()  # noqa: SIM905
+    inside = {"sqrt": 2, "log": 2, "log1p": 2, "acosh": 2}
+    small = [0.4 * u.sin() for u in pool]
+    truths = [small[0] < small[1], small[0] <= small[2], small[3] == small[4], small[3] != small[4]]
+    truths += [truths[0] & truths[1], truths[2] | truths[0], ~(truths[0] & truths[2])]
+    results = [graph.put(name, (small[0] + inside.get(name, 0)).place) for name in unary]
+    results += [graph.put(name, small[0].place, small[1].place) for name in ("atan2", "minimum", "maximum")]
+    results += [graph.put("power", (small[0] + 2.0).place, small[1].place), *(truth * 3.0 for truth in truths)]
+    results += [truth.choose(small[1], -1.5) for truth in truths]
+    for _ in range(3000):
+        u, v = (pool[k] for k in rng.integers(0, len(pool), 2))
+        pool.append([u + 0.3 * v, u * v / (1.0 + u * u), chosen_of(u < v, u, v - 1.0), u.sin() - v][rng.integers(4)])
+    return graph.program({"x": 3, "y": 2}, {"z": np.array([*results, *truths, *pool[-60:], 2.5], dtype=object)})
+
+
+@needs_compiler
+@pytest.mark.parametrize("chunk", [7, 500, 10_000])
+@pytest.mark.parametrize("precision", ["double", "float"])
+def test_all_operations_in_chunks(chunk: int, precision: str, tmp_path: Path) -> None:
+    program = everything()
+    arguments = {"x": f"const {precision} *x", "y": f"const {precision} *y", "z": f"{precision} *z"}
+    printed = FunctionPrinter(program, "f", ["z"], arguments, Dialect(precision, function="extern", chunk=chunk)).printed()
+    declared = printed.text[printed.text.rindex("extern void") :].split("\n")[0]
+    (tmp_path / "f.c").write_text(f"#include <math.h>\n{declared};\n{printed.text}")
+    done = compile_c([tmp_path / "f.c"], tmp_path / "f.so", "-shared", "-fPIC", "-O0")
+    assert not done.returncode, done.stderr
+    call, rng = ctypes.CDLL(str(tmp_path / "f.so")).f, np.random.default_rng(1)
+    kind = np.float64 if precision == "double" else np.float32
+    for _ in range(5):
+        x, y = rng.standard_normal(3).astype(kind), rng.standard_normal(2).astype(kind)
+        right = program.evaluate({"x": x.astype(float), "y": y.astype(float)})["z"]
+        z = np.full(len(right), np.nan, kind)
+        call(*(each.ctypes.data_as(ctypes.c_void_p) for each in (x, y, z)))
+        # the library's functions may differ from NumPy's by a rounding, which three thousand operations carry on
+        assert np.abs(z - right).max() <= (1e-14 if precision == "double" else 1e-5) * np.abs(right).max()
+
+
+@needs_compiler
+def test_loops_over_points(tmp_path: Path) -> None:
+    """Sums over points stay loops in C: what each point adds, and what is added once."""
+    sizes = {SHARED: 2, OWN: 3, LOADS: 1}
+    inner = Graph({name: np.zeros(size) for name, size in sizes.items()})
+    s, p, f = (inner.input(name, size) for name, size in sizes.items())
+    totals, once = [p[0] * (s[0] * p[1]).sin(), p[2] * s[1] + p[1] + f[0]], [s[0] * s[1], 0.0]
+    point = inner.program(sizes, {TOTALS: totals, ONCE: once, "each": []})
+    outer = Graph({"q": np.zeros(2)})
+    q = outer.input("q", 2)
+    before = [q[0].cos(), q[0] * q[1]]
+    shared = tuple(each.place for each in before)
+    values = (*outer.values, Value(TOTAL, (0, 0)), Value(TOTAL, (0, 1)))
+    n = len(outer.values)
+    values = (*values, Value("multiply", (n, n + 1)))
+    points = np.random.default_rng(2).standard_normal((40, 3))
+    program = Program({"q": 2}, values, {"y": Output((n, n + 1, n + 2), (3,))}, (PointLoop(point, shared, points),))
+    for chunk in (1, 500):
+        arguments = {"q": "const double *q", "y": "double *y"}
+        printed = FunctionPrinter(program, "f", ["y"], arguments, Dialect("double", function="extern", chunk=chunk)).printed()
+        heads = [line for line in printed.text.split("\n") if line.startswith("extern")]
+        (tmp_path / "f.c").write_text("#include <math.h>\n" + ";\n".join([*heads, ""]) + printed.text)
+        done = compile_c([tmp_path / "f.c"], tmp_path / f"f{chunk}.so", "-shared", "-fPIC")
+        assert not done.returncode, done.stderr
+        call, given, found = ctypes.CDLL(str(tmp_path / f"f{chunk}.so")).f, np.array([0.3, -1.2]), np.zeros(3)
+        call(*(each.ctypes.data_as(ctypes.c_void_p) for each in (given, found)))
+        right = program.evaluate({"q": given})["y"]
+        assert np.abs(found - right).max() <= 1e-13 * np.abs(right).max()  # forty terms, added in another order
+
+
+def test_refusals(tmp_path: Path) -> None:
+    program = lander().resolve().program("mass_matrix")
+    for code, arguments in {"no-controller": (None, "double", 0.1), "bad-name": ("2", "double", None)}.items():
+        with pytest.raises(tt.ModelError) as error:
+            tt.export_c(program, tmp_path / "c", *arguments)
+        assert [found.code for found in error.value.findings] == [code]
+        assert not (tmp_path / "c").exists()
