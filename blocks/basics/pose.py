@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from titop.blocks.basics.choices import Undecided
 from titop.blocks.basics.errors import Finding, refuse
 from titop.blocks.basics.spatial import Array, rotation_exp, rotation_log
 from titop.blocks.basics.tolerances import CANCELLED
@@ -20,13 +21,14 @@ _LOCKED = CANCELLED**0.5
 
 
 class _Entry:
-    """Three numbers of a pose, read in the same way whenever they are set; complex arrays, for complex steps, are not read."""
+    """Three numbers of a pose, read in the same way whenever they are set; but complex ones, and those not known yet."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
     def __set__(self, pose: Pose, value: Any) -> None:
-        if getattr(getattr(value, "dtype", None), "kind", "") != "c":
+        kind = getattr(getattr(value, "dtype", None), "kind", "")
+        if kind != "c" and not any(isinstance(x, Undecided) for x in (value if kind == "O" else ())):
             reader = FieldReader("pose")
             value = reader.array(self.name, value, (3,))
             reader.raise_findings()

@@ -1,6 +1,6 @@
 """Models and controllers as straight-line programs: all that they compute at a state or a sample, as operations.
 
-- `tracing`: the reference engine's passes, run with numbers that are not known yet, become programs; `readings`: outputs, by the
+- `tracing`: the reference engine's passes, run with numbers that are not known yet, become programs; `readings`: outputs by the
   names of signals;
 - `model_program`: what `Model.program` returns: the programs, and their calls at one state or many;
 - `system_program`: a model between inputs and outputs as programs;

@@ -12,9 +12,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
-from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.interactions.interaction import motion_among
-from titop.blocks.joints.friction_and_limits import CoordinateLimits
+from titop.blocks.joints.friction_and_limits import CoordinateLimits, stop_bounds
 from titop.blocks.joints.joint import Joint
 from titop.blocks.programs.branches import explored
 from titop.blocks.programs.differentiation import along, jacobian, replaced
@@ -67,7 +65,8 @@ def system_programs(
             raise
         name = next((name for name in parameters if _fails(record, (name,))), "all together")
         expected, advice = "one whose changes keep the program", "leave it out; with_parameters changes it before"
-        raise ModelError(Finding("fixed-parameter", "parameters", name, expected, advice)) from error
+        found = "; ".join(str(finding) for finding in error.findings)
+        raise ModelError(Finding("fixed-parameter", "parameters", name, expected, f"{advice} ({found})")) from error
 
 
 def _fails(record: Callable[[Sequence[str]], SystemPrograms], parameters: Sequence[str]) -> bool:
@@ -150,28 +149,19 @@ def _accelerations(recorded: Recorded, imposed: Array) -> tuple[Array, Array, Ar
 
 
 def _gaps(recorded: Recorded) -> tuple[tuple[str, ...], list[Array]]:
-    """Return the names of the gaps of stops, contacts and whatever else switches, and the gaps."""
-    mechanism, q, v = recorded.mechanism, recorded.q, recorded.v
-    assembly, names, gaps = mechanism.assembly, list[str](), list[Array]()
-    motions: list[tuple[Any, Any]] = [
-        (loop.closure, target_motion(mechanism, loop, q, v)) for loop in mechanism.interactions if _has_gaps(loop.closure)
-    ]
-    for block in filter(_has_gaps, (*assembly.blocks_with_coordinates, *assembly.limits)):
-        if isinstance(block, Joint):
-            motions.append((block, _alone(q[assembly.q_slices[block.name]], v[assembly.v_slices[block.name]])))
-        elif isinstance(block, CoordinateLimits):
-            in_q, in_v = assembly.place(block.joint)
-            motions.append((block, _alone(q[[in_q]], v[[in_v]])))
-    for block, motion in motions:
-        gaps.append(np.asarray(explored(block.gaps, motion), dtype=object))
-        names += [f"{block.name}.switch[{k}]" for k in range(len(gaps[-1]))]
+    """Return the names of the gaps of stops, contacts and other interactions that switch, and the gaps."""
+    mechanism, names, gaps = recorded.mechanism, list[str](), list[Array]()
+    assembly, blocks = mechanism.assembly, recorded.original.assembly.blocks
+    for block in (*assembly.blocks_with_coordinates, *assembly.limits):
+        if isinstance(block, Joint | CoordinateLimits):
+            which, signs, _ = stop_bounds(blocks[block.name].limit_numbers)
+            is_alone = isinstance(block, CoordinateLimits)
+            q = recorded.q[[assembly.place(block.joint)[0]] if is_alone else assembly.q_slices[block.name]]
+            gaps.append(signs * (q[which] - block.limit_numbers[which, (signs < 0).astype(int)]))
+            names += [f"{block.name}.switch[{k}]" for k in range(len(which))]
+    for loop in mechanism.interactions:
+        if type(loop.closure).gaps is not Block.gaps:
+            motion = target_motion(mechanism, loop, recorded.q, recorded.v)
+            gaps.append(np.asarray(explored(loop.closure.gaps, motion), dtype=object))
+            names += [f"{loop.closure.name}.switch[{k}]" for k in range(len(gaps[-1]))]
     return tuple(names), gaps
-
-
-def _alone(q: Array, v: Array) -> TargetMotion:
-    """Return the motion of coordinates, of no port."""
-    return motion_among([], [], q, v, np.zeros(0))
-
-
-def _has_gaps(block: Block) -> bool:
-    return type(block).gaps is not Block.gaps

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, refuse, warn
-from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED
 from titop.graph.network.assembly import refuse_unsteady
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
@@ -17,7 +16,7 @@ from titop.solvers.linear.path_series import refuse_paths
 from titop.solvers.mechanism.system_parameters import assembly_parameters
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.programs.c_code import Dialect, FunctionPrinter
-from titop.solvers.programs.c_controllers import CController, read_controller
+from titop.solvers.programs.c_controllers import read_controller
 from titop.solvers.programs.c_text import c_names, table
 from titop.solvers.programs.controller_text import ControllerText
 from titop.solvers.programs.fmu.description import Variable
@@ -44,22 +43,23 @@ def export_fmu(
     kinds: Sequence[str] = ("me", "cs"),
     point: Any = None,
 ) -> None:
-    """Write a model as an FMU, which Simulink, Dymola, OpenModelica, FMPy and many other tools simulate.
+    """Write a model as an FMU, for Simulink, Dymola, OpenModelica, FMPy and many other tools.
 
-    It has the C of the model's equations as a straight-line program, a compiled library of it where a C compiler is (``cc``,
+    It contains the C of the model's equations as a straight-line program, a compiled library where a C compiler is (``cc``,
     ``gcc``, ``clang``, or what the variable CC names), and needs nothing of titop. Names are titop's, with units. Derivatives of
-    rates and outputs along directions are exact, in version 3 backwards too. Its state can be saved, restored and written as
-    bytes. Quaternions among the states are divided by their norms inside.
+    rates and outputs along directions are exact, in FMI 3.0 also backwards. States can be saved, restored and written as bytes.
 
-    Co-simulation integrates by Dormand and Prince's method of fifth order, with steps that hold the tolerance that the tool gives
-    (1e-8 without): absolute tolerances are a hundredth of it, in SI units. It is explicit: very stiff models take very many
+    Co-simulation integrates by Dormand and Prince's method of fifth order. Its steps hold the tolerance that the tool gives
+    (1e-8 without; absolute tolerances are a hundredth of it, in SI units). It is explicit: very stiff models take very many
     steps, and go better by model exchange with an implicit method. Inputs are held from one communication to the next.
 
-    Equations are smooth but where stops and contacts begin to act, which the variables ``block.switch[k]`` tell by a change of
-    sign: event indicators of model exchange. Nothing jumps there, so that tools may also ignore them.
+    Equations are smooth but where stops and contacts begin to act. There variables ``block.switch[k]`` change their sign; they
+    are the event indicators of model exchange. Nothing jumps, so that tools may also ignore them.
 
-    Closed loops have all coordinates of the tree as states, which must satisfy the constraints where a simulation begins. These
-    hold as far as the integration is exact, since only their second derivatives are imposed.
+    Configurations are states as they are. Quaternions among them are divided by their norms inside. With closures, states must
+    satisfy the constraints where a simulation begins; then accelerations do, and what remains is the integration's error.
+
+    Filters of the paths of sensors and actuators are part of the model; noise, bias, quantisation and the like are not.
 
     Parameters
     ----------
@@ -142,9 +142,7 @@ class _System:
         pairs = [(of.only(k), signal) for of in found for k, signal in enumerate(signals_of(self.model, of))]
         self.outputs = [(of, signal) for of, signal in pairs if signal.path not in known]
         self._refuse()
-        self.programs = system_programs(
-            at, self.inputs, [of for of, _ in self.outputs], self.measured, self.parameters
-        )
+        self.programs = system_programs(at, self.inputs, [of for of, _ in self.outputs], self.measured, self.parameters)
         self.variables = self._variables()
         self.code = self._code()
 
