@@ -14,6 +14,7 @@ from scipy.integrate import solve_bvp, solve_ivp
 import titop as tt
 from tests import (
     test_drive_examples,
+    test_on_board_example,
     test_orbit_examples,
     test_robot_examples,
     test_series_examples,
@@ -25,7 +26,7 @@ from tests.example_scripts import EXAMPLES, script
 
 def test_every_example_is_tested() -> None:
     names = {*globals(), *vars(test_robot_examples), *vars(test_series_examples), *vars(test_soft_examples)}
-    names |= {*vars(test_water_examples), *vars(test_drive_examples), *vars(test_orbit_examples)}
+    names |= {*vars(test_water_examples), *vars(test_drive_examples), *vars(test_orbit_examples), *vars(test_on_board_example)}
     tested = {name.removeprefix("test_") for name in names if name.startswith("test_")}
     assert {path.stem for path in EXAMPLES.glob("*.py")} <= tested
 

@@ -99,9 +99,9 @@ def quaternion_exp(phi: ArrayLike) -> Array:
 
 def quaternion_log(q: ArrayLike) -> Array:
     """Return the rotation vector (3, rad) of the unit quaternion `q`, with an angle of at most pi."""
-    q = np.asarray(q)
-    q = select(q[3].real >= 0.0, q, -q)
-    vector, w = q[:3], q[3]
+    entries: Array = np.asarray(q)
+    entries = select(entries[3].real >= 0.0, entries, -entries)
+    vector, w = entries[:3], entries[3]
     s = vector @ vector
     small = s.real < SMALL * (w * w).real
     root = select(small, w, 0.0 * w + 1.0)
@@ -111,7 +111,8 @@ def quaternion_log(q: ArrayLike) -> Array:
     sine = np.sqrt(select(small, 0.0 * s + 1.0, s))
     acute = sine.real < w.real
     turn = 2 * np.arctan(select(acute, sine, w) / select(acute, w, sine))
-    return select(small, near, select(acute, turn, np.pi - turn) / sine) * vector
+    result: Array = select(small, near, select(acute, turn, np.pi - turn) / sine) * vector
+    return result
 
 
 def quaternion_product(a: ArrayLike, b: ArrayLike) -> Array:

@@ -17,6 +17,7 @@ from titop.blocks.bodies.soft.line_programs import DIRECTION, PLACE, POINT_SIZE,
 from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.blocks.contract.fields import Consumed, Fixed
 from titop.blocks.interactions.line import Chamber, ElasticTendon, Line, Measure, bodies_of
+from titop.blocks.programs.differentiation import totals_of
 from titop.blocks.programs.program import Program
 
 _MAX_POINTS = 64
@@ -66,7 +67,7 @@ class SoftPath(Measure):
 
 def _interpret(programs: LinePrograms, name: str, shared: Array, points: Array) -> Array:
     program: Program = getattr(programs, name)
-    return program.at_points(shared, points)[0]
+    return totals_of(program, shared, points)
 
 
 class SoftLine(Line):

@@ -6,6 +6,8 @@ several derivatives need is recorded once.
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +15,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.programs.graph import Graph, Unknown, applied, array_of, chosen_of, product, total
-from titop.blocks.programs.program import OPERATIONS
+from titop.blocks.programs.program import EACH, LOADS, ONCE, OWN, SHARED, TOTAL, TOTALS, Output, Program
 
 #: Derivatives of an operation by its arguments, from these and its result; those that are zero everywhere are left out.
 _SLOPES: dict[str, Callable[..., tuple[Any, ...]]] = {
@@ -60,8 +62,7 @@ class _Slopes:
         self.depends = set(self.seeds)
         self.order = []
         for place in graph.needed(number.place for number in results if isinstance(number, Unknown)):
-            operation, arguments = graph.values[place]
-            if place in self.seeds or (operation in OPERATIONS and not self.depends.isdisjoint(arguments)):
+            if place in self.seeds or not self.depends.isdisjoint(graph.sources(place)):
                 self.depends.add(place)
                 self.order.append(place)
         self._known: dict[int, list[tuple[int, Any]]] = {}
@@ -69,15 +70,13 @@ class _Slopes:
     def at(self, place: int) -> list[tuple[int, Any]]:
         """Return a value's arguments that depend on the variables, each with the derivative by it; choices have functions."""
         if place not in self._known:
-            operation, arguments = self.graph.values[place]
+            (operation, entries), arguments = self.graph.values[place], self.graph.sources(place)
             known = [self.graph.known(k) for k in arguments]
-            if (choice := _CHOICES.get(operation)) is not None:
+            if operation == TOTAL:
+                slopes: Sequence[Any] = list(_slopes_of_loop(self.graph, *entries))
+            elif (choice := _CHOICES.get(operation)) is not None:
                 chosen, first = choice(*known)
-                slopes: Sequence[Any] = [
-                    *[0.0] * first,
-                    lambda x: chosen_of(chosen, x, 0.0),
-                    lambda x: chosen_of(chosen, 0.0, x),
-                ]
+                slopes = [*[0.0] * first, lambda x: chosen_of(chosen, x, 0.0), lambda x: chosen_of(chosen, 0.0, x)]
             else:
                 slope = _SLOPES.get(operation)
                 slopes = slope(self.graph.known(place), *known) if slope else (0.0,) * len(arguments)
@@ -159,12 +158,58 @@ def replaced(results: Array, values: Mapping[Unknown, Any]) -> Array:
         return np.asarray(results, dtype=object)
     graph, moved = unknown[0].graph, set(known)
     for place in graph.needed(number.place for number in unknown):
-        operation, arguments = graph.values[place]
-        if place not in known and operation in OPERATIONS and not moved.isdisjoint(arguments):
+        arguments = graph.sources(place)
+        if place not in known and not moved.isdisjoint(arguments):
             moved.add(place)
-            known[place] = applied(operation, *(known.get(k, graph.known(k)) for k in arguments))
-    new = [known.get(number.place, number) if isinstance(number, Unknown) else number for number in flat]
-    return array_of(new).reshape(np.shape(results))
+            (operation, entries), new = graph.values[place], [known.get(k, graph.known(k)) for k in arguments]
+            if operation == TOTAL:
+                loop = graph.loops[entries[0]]
+                known[place] = graph.summed(loop.program, new, loop.points)[entries[1]]
+            else:
+                known[place] = applied(operation, *new)
+    moved_to = [known.get(number.place, number) if isinstance(number, Unknown) else number for number in flat]
+    return array_of(moved_to).reshape(np.shape(results))
+
+
+def _slopes_of_loop(graph: Graph, loop: int, entry: int) -> Array:
+    """Return the derivatives of a total of a loop by the numbers that its points share: totals of another loop."""
+    program, shared, points = graph.loops[loop]
+    found = graph.summed(_by_shared(program), map(graph.known, shared), points)
+    return found.reshape(-1, len(shared))[entry]
+
+
+@functools.lru_cache(maxsize=64)
+def _by_shared(program: Program) -> Program:
+    """Return the program of the derivatives (k x n, row by row) of all totals by what points share."""
+    inner = Graph()
+    given = {name: inner.input(name, size) for name, size in program.inputs.items()}
+    found = program.evaluate({name: numbers[None] for name, numbers in given.items()})
+    derived = {name: jacobian(found[name][0], list(given[SHARED])).ravel() for name in (ONCE, TOTALS)}
+    return inner.program(program.inputs, {**derived, EACH: np.zeros(0)})
+
+
+def summed(function: Callable[[Array, Array], Array], shared: Array, points: Array) -> Array:
+    """Return ``function(shared, points)``, a sum over points (k, m) with numbers (n) that they share.
+
+    Of numbers that are not known yet it is recorded for one point, in a loop over all.
+    """
+    graph = graph_of(shared)
+    if graph is None:
+        return function(shared, points)
+    inner, sizes = Graph(), {SHARED: len(shared), OWN: points.shape[1], LOADS: 0}
+    numbers, own = (inner.input(name, sizes[name]) for name in (SHARED, OWN))
+    totals = np.asarray(function(numbers, own[None]), dtype=object)
+    program = inner.program(sizes, {ONCE: np.zeros(totals.size), TOTALS: totals.ravel(), EACH: np.zeros(0)})
+    return graph.summed(program, shared, points).reshape(totals.shape)
+
+
+def totals_of(program: Program, shared: Array, points: Array) -> Array:
+    """Return the totals of a program of many points, also of numbers that are not known yet."""
+    graph = graph_of(shared)
+    if graph is None:
+        return program.at_points(shared, points)[0]
+    kept = {name: program.outputs[name] for name in (ONCE, TOTALS)}
+    return graph.summed(dataclasses.replace(program, outputs={**kept, EACH: Output((), (0,))}), shared, points)
 
 
 def slopes(function: Callable[[Array], Any], moved: Callable[[Array], Array], count: int, graph: Graph) -> tuple[Array, Array]:

@@ -17,13 +17,15 @@ import numpy as np
 
 from titop.blocks.basics.choices import Undecided
 from titop.blocks.basics.spatial import Array
-from titop.blocks.programs.program import CONSTANT, INPUT, OPERATIONS, Output, Program, Value
+from titop.blocks.programs.program import CONSTANT, INPUT, OPERATIONS, TOTAL, TOTALS, Output, PointLoop, Program, Value
 
 #: Tells which way a branch on an unknown truth goes; see `branches`.
 ANSWER: ContextVar[Callable[[Unknown], bool] | None] = ContextVar("answer", default=None)
 
 #: Operations whose arguments may be exchanged.
 _SYMMETRIC = {"add", "multiply", "equal", "not_equal", "and", "or"}
+#: Operations that are 1 or 0.
+_TRUTHS = {"less", "less_equal", "equal", "not_equal", "and", "or", "not"}
 #: Larger whole exponents become powers, smaller ones products.
 _LARGEST_EXPONENT = 16
 
@@ -38,6 +40,8 @@ class Graph:
         self.values: list[Value] = []
         self._known: dict[tuple[str, tuple[Any, ...]], int] = {}
         self._nominal, self._numbers = nominal or {}, dict[int, float]()
+        self.loops: list[PointLoop] = []
+        self._looped: dict[tuple[str, tuple[int, ...], bytes], int] = {}
 
     def put(self, operation: str, *arguments: Any) -> Unknown:
         """Return the number of a value, which is recorded if it is new."""
@@ -60,14 +64,29 @@ class Graph:
         """Return the place of a number."""
         return number.place if isinstance(number, Unknown) else self.put(CONSTANT, float(number) + 0.0).place
 
+    def summed(self, program: Program, shared: Iterable[Any], points: Array) -> Array:
+        """Return what a program of many points sums (k), for numbers that they share and what each has: see `PointLoop`."""
+        loop = PointLoop(program, tuple(map(self.place, shared)), points)
+        key = program.identity, loop.shared, points.tobytes()
+        if key not in self._looped:
+            self._looped[key] = len(self.loops)
+            self.loops.append(loop)
+        return array_of([self.put(TOTAL, self._looped[key], k) for k in range(len(program.outputs[TOTALS].values))])
+
+    def sources(self, place: int) -> tuple[int, ...]:
+        """Return the values that a value is computed from."""
+        operation, arguments = self.values[place]
+        if operation == TOTAL:
+            return self.loops[arguments[0]].shared
+        return arguments if operation in OPERATIONS else ()
+
     def needed(self, places: Iterable[int]) -> list[int]:
         """Return all values from which some follow, these included, in order."""
         found, waiting = set[int](), list(places)
         while waiting:
             if (place := waiting.pop()) not in found:
                 found.add(place)
-                if (value := self.values[place]).operation in OPERATIONS:
-                    waiting += value.arguments
+                waiting += self.sources(place)
         return sorted(found)
 
     def nominal(self, place: int) -> float:
@@ -81,6 +100,10 @@ class Graph:
                     self._numbers[k] = float(self._nominal[arguments[0]][arguments[1]])
                 elif operation == CONSTANT:
                     self._numbers[k] = arguments[0]
+                elif operation == TOTAL:
+                    loop = self.loops[arguments[0]]
+                    shared = np.array([self._numbers[j] for j in loop.shared])
+                    self._numbers[k] = float(loop.program.at_points(shared, loop.points)[0][arguments[1]])
                 else:
                     self._numbers[k] = _known(operation, *(self._numbers[argument] for argument in arguments))
         return self._numbers[place]
@@ -94,11 +117,22 @@ class Graph:
         arrays = {name: np.asarray(output, dtype=object) for name, output in outputs.items()}
         places = {name: [self.place(number) for number in array.ravel()] for name, array in arrays.items()}
         order = {place: k for k, place in enumerate(self.needed(place for row in places.values() for place in row))}
-        values = [self.values[place] for place in order]
+        used = {
+            k: n for n, k in enumerate(dict.fromkeys(self.values[k].arguments[0] for k in order if self.values[k][0] == TOTAL))
+        }
+        values = []
+        for operation, arguments in (self.values[place] for place in order):
+            if operation in OPERATIONS:
+                arguments = tuple(order[k] for k in arguments)
+            elif operation == TOTAL:
+                arguments = used[arguments[0]], arguments[1]
+            values.append(Value(operation, arguments))
+        loops = (self.loops[k] for k in used)
         return Program(
             dict(inputs),
-            tuple(Value(op, tuple(order[k] for k in of)) if op in OPERATIONS else Value(op, of) for op, of in values),
+            tuple(values),
             {name: Output(tuple(order[k] for k in row), arrays[name].shape) for name, row in places.items()},
+            tuple(loop._replace(shared=tuple(order[k] for k in loop.shared)) for loop in loops),
         )
 
 
@@ -197,6 +231,8 @@ class Unknown(Undecided):
         operation, arguments = self.value
         if operation == "not":
             return chosen_of(self.graph.known(arguments[0]), y, x)
+        if operation in _TRUTHS and _is(x, 1.0) and _is(y, 0.0):
+            return self
         at = self.graph.place(x), self.graph.place(y)
         return x if at[0] == at[1] else self.graph.put("select", self.place, *at)
 

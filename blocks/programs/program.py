@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.choices import select
 from titop.blocks.basics.spatial import Array, entrywise
 
 #: Where a value that is no operation comes from: a constant, its number; an input, its name and the place there; a total of a
@@ -52,7 +53,7 @@ class PointLoop(NamedTuple):
     points: Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Program:
     """A list of operations that computes arrays from arrays.
 
@@ -113,11 +114,15 @@ class Program:
 
     @functools.cached_property
     def counts(self) -> dict[str, int]:
-        """How often each operation is computed, those of loops once for every point."""
+        """How often each operation is computed; of loops, for every point what depends on it."""
         counts = Counter(value.operation for value in self.values if value.operation in OPERATIONS)
-        for loop in self.loops:
-            for operation, count in loop.program.counts.items():
-                counts[operation] += len(loop.points) * count
+        for program, _, points in self.loops:
+            varies: list[bool] = []
+            for operation, arguments in program.values:
+                is_own = operation == INPUT and arguments[0] != SHARED
+                varies.append(is_own or (operation in OPERATIONS and any(varies[k] for k in arguments)))
+                if operation in OPERATIONS:
+                    counts[operation] += len(points) if varies[-1] else 1
         return dict(counts)
 
     @property
@@ -143,12 +148,21 @@ def _each(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda x: entrywise(function, np.asarray(x))
 
 
-def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda x, y: np.where(compare(np.real(x), np.real(y)), 1.0, 0.0)
+def _truth(tell: Callable[..., Any]) -> Callable[..., Any]:
+    """Return whether something holds of real parts, as 1 or 0: also of number objects, in arrays with others."""
+
+    def told(*given: Any) -> Any:
+        if any(np.asarray(x).dtype == object for x in given):
+            return np.frompyfunc(lambda *x: select(tell(*(each.real for each in x)), 1.0, 0.0), len(given), 1)(*given)
+        return np.where(tell(*map(np.real, given)), 1.0, 0.0)
+
+    return told
 
 
-def _choice(choose: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda x, y: np.where(choose(np.real(x), np.real(y)), x, y)
+def _choice(chosen: Any, x: Any, y: Any) -> Any:
+    if any(np.asarray(each).dtype == object for each in (chosen, x, y)):
+        return np.frompyfunc(lambda c, a, b: select(c.real != 0, a, b), 3, 1)(chosen, x, y)
+    return np.where(np.real(chosen) != 0, x, y)
 
 
 def _arctan2(y: Any, x: Any) -> Any:
@@ -165,6 +179,7 @@ def _arctan2(y: Any, x: Any) -> Any:
 _ANGLES = np.frompyfunc(lambda y, x: np.arctan2(y + 0.0 * x, x + 0.0 * y), 2, 1)
 
 
+_LESS = _truth(lambda x, y: x < y)
 #: What each operation does to numbers, real or complex; comparisons and choices look at real parts, truths are 1 and 0.
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "add": np.add,
@@ -177,16 +192,16 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     **{name: _each(getattr(np, name)) for name in ("sqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "tan")},
     **{name: _each(getattr(np, name)) for name in ("sinh", "cosh", "tanh")},
     **{f"a{name}": _each(getattr(np, f"arc{name}")) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
-    "absolute": lambda x: np.where(np.real(x) < 0, np.negative(x), x),
-    "sign": lambda x: np.sign(np.real(x)),
-    "minimum": _choice(np.less),
-    "maximum": _choice(np.greater),
-    "less": _comparison(np.less),
-    "less_equal": _comparison(np.less_equal),
-    "equal": _comparison(np.equal),
-    "not_equal": _comparison(np.not_equal),
-    "not": lambda x: np.where(np.real(x) == 0, 1.0, 0.0),
-    "and": lambda x, y: np.where((np.real(x) != 0) & (np.real(y) != 0), 1.0, 0.0),
-    "or": lambda x, y: np.where((np.real(x) != 0) | (np.real(y) != 0), 1.0, 0.0),
-    "select": lambda chosen, x, y: np.where(np.real(chosen) != 0, x, y),
+    "absolute": lambda x: _choice(_LESS(x, 0.0), np.negative(x), x),
+    "sign": lambda x: _LESS(0.0, x) - _LESS(x, 0.0),
+    "minimum": lambda x, y: _choice(_LESS(x, y), x, y),
+    "maximum": lambda x, y: _choice(_LESS(y, x), x, y),
+    "less": _LESS,
+    "less_equal": _truth(lambda x, y: x <= y),
+    "equal": _truth(lambda x, y: x == y),
+    "not_equal": _truth(lambda x, y: x != y),
+    "not": _truth(lambda x: x == 0),
+    "and": _truth(lambda x, y: (x != 0) & (y != 0)),
+    "or": _truth(lambda x, y: (x != 0) | (y != 0)),
+    "select": _choice,
 }

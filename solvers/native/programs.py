@@ -455,9 +455,9 @@ class _SystemText:
         #: In which part each value is computed, and in which it is last asked for by another one.
         self.made = {k: part for part, values in enumerate(self.parts) if isinstance(values, list) for k in values}
         self.last: dict[int, int] = {}
-        for part, values in enumerate(self.parts):
-            asked = (j for k in values for j in program.values[k].arguments) if isinstance(values, list) else ()
-            for j in program.loops[values].shared if isinstance(values, int) else asked:
+        for part, each in enumerate(self.parts):
+            of_values = (j for k in each for j in program.values[k].arguments) if isinstance(each, list) else ()
+            for j in program.loops[each].shared if isinstance(each, int) else of_values:
                 if self.made.get(j, part) != part:
                     self.last[j] = part
         self.slots, self.room = self._slots()

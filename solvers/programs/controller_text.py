@@ -17,8 +17,7 @@ _HEADER = """\
 #define @P_SAMPLE_TIME <period>  /* s */
 #define @P_DELAY <delay>  /* s, from a sample to when its outputs act */
 
-<places>
-typedef struct {
+<places>typedef struct {
 <fields>} @p_parameters;
 
 typedef struct {

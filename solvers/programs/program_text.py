@@ -16,8 +16,8 @@ from titop.solvers.programs.model_program import Program
 _SAMPLES, _SEED, _SPREAD = 8, 1, 0.3
 #: The output by which programs say whether they can be trusted, as `Recorded` names it.
 HEALTH = "health"
-#: Inputs whose places are named, and those that share the names of others.
-_NAMED, _PARAMETERS = ("q", "v", "u", "x"), "parameters"
+#: Arrays whose places are named, and the input that is a structure.
+_NAMED, _PARAMETERS = ("q", "v", "u", "x", "y"), "parameters"
 
 _CHECK = """\
 static int check_<name>(void)
@@ -48,11 +48,13 @@ class ProgramText:
         self._fields = c_names(program.names.get(_PARAMETERS, ()))
         self.names: dict[str, str] = dict(self._fields)
         places = ""
-        for kind in (kind for kind in _NAMED if program.names.get(kind)):
+        used = {of for function in program.functions.values() for of in (*function.inputs, *function.outputs)}
+        for kind in (kind for kind in _NAMED if kind in used and program.names[kind]):
             own, arrays = c_names(program.names[kind]), ("v", "a", "tau") if kind == "v" else (kind,)
             units = zip(*(program.units[array] for array in arrays), strict=True)
             notes = [f"{path} ({', '.join(unit)})" for path, unit in zip(own, units, strict=True)]
             title = f"places in {', '.join(f'{array}[]' for array in arrays)}"
+            places += f"#define {prefix.upper()}_N{kind.upper()} {len(own)}\n\n"
             places += enumeration(title, f"{prefix}_{kind}", dict(zip(own.values(), notes, strict=True)))
             self.names |= {f"{kind}:{path}": f"{prefix}_{kind}_{name}".upper() for path, name in own.items()}
         printed = {name: self._printed(name) for name in program.functions}
@@ -79,10 +81,12 @@ class ProgramText:
             for of, size in inputs.items()
         }
 
+    def _outputs(self, name: str) -> dict[str, int]:
+        """Return the sizes of a function's outputs, of those that are not empty."""
+        return {of: len(output.values) for of, output in self._program.functions[name].outputs.items() if output.values}
+
     def _results(self, name: str) -> dict[str, int]:
-        """Return the sizes of a function's outputs but its health."""
-        outputs = self._program.functions[name].outputs
-        return {of: len(output.values) for of, output in outputs.items() if of != HEALTH}
+        return {of: size for of, size in self._outputs(name).items() if of != HEALTH}
 
     def _head(self, name: str) -> str:
         arguments = [*self._arguments(name).values(), *(f"{self._real} {of}[{n}]" for of, n in self._results(name).items())]
@@ -90,7 +94,7 @@ class ProgramText:
 
     def _note(self, name: str) -> str:
         outputs = self._program.functions[name].outputs
-        shapes = ", ".join(f"{of} {list(output.shape)}" for of, output in outputs.items() if of != HEALTH)
+        shapes = ", ".join(f"{of} {list(outputs[of].shape)}" for of in self._results(name))
         status = "the place, from 1, of a coordinate without inertia, else 0" if HEALTH in outputs else "0"
         return f"Gives {shapes}. Returns {status}."
 
@@ -102,8 +106,8 @@ class ProgramText:
     def _printed(self, name: str) -> CFunction:
         """Return a public function, and the static ones that it calls."""
         function, inner = self._program.functions[name], f"{self._prefix}_{name}_values"
-        arguments = self._arguments(name) | {of: f"{self._real} *{of}" for of in function.outputs}
-        found = FunctionPrinter(function, inner, list(function.outputs), arguments, self._dialect, self._place).printed()
+        arguments = self._arguments(name) | {of: f"{self._real} *{of}" for of in self._outputs(name)}
+        found = FunctionPrinter(function, inner, list(self._outputs(name)), arguments, self._dialect, self._place).printed()
         call = f"{inner}({', '.join(arguments)});\n"
         if HEALTH in function.outputs:
             count = len(function.outputs[HEALTH].values)
@@ -144,10 +148,10 @@ class ProgramText:
         }
         found = function.evaluate(given)
         usable = np.ones(_SAMPLES, dtype=bool)
-        for of, output in function.outputs.items():
-            found[of] = np.broadcast_to(found[of], (_SAMPLES, *output.shape)).reshape(_SAMPLES, -1)
+        for of in self._outputs(name):
+            found[of] = np.broadcast_to(found[of], (_SAMPLES, *function.outputs[of].shape)).reshape(_SAMPLES, -1)
             usable &= (np.isfinite(found[of]) if of != HEALTH else found[of] > math.sqrt(CANCELLED)).all(axis=-1)
-        answers = {of: rows[usable] for of, rows in found.items() if of != HEALTH}
+        answers = {of: found[of][usable] for of in self._results(name)}
         given = {of: rows if of == _PARAMETERS else rows[usable] for of, rows in given.items()}
         rounded = function.evaluate({of: rows.astype(np.float32).astype(float) for of, rows in given.items()})
         errors = [np.abs(rounded[of].reshape(-1, rows.shape[1]) - rows).max() / _size(rows) for of, rows in answers.items()]

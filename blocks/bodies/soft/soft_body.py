@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import ModelError
-from titop.blocks.basics.spatial import Array, skew, twist_cross, twist_transport
+from titop.blocks.basics.spatial import Array, mirrored, skew, twist_cross, twist_transport
 from titop.blocks.bodies.soft.law_programs import MASS, LawPrograms
 from titop.blocks.bodies.soft.soft_data import SoftData
 from titop.blocks.contract.description import MassProperties, Picture
 from titop.blocks.contract.law import LawTerms
+from titop.blocks.programs.differentiation import summed, totals_of
 from titop.blocks.programs.program import Program
 
 
@@ -72,18 +73,26 @@ class SoftBody(SoftData):
 
     def mass_matrix(self, q: Array) -> Array:
         """Return the inertia of the points about P."""
-        G, masses = self._columns(q, np.zeros(self.nv))[2], self.points[:, MASS]
-        return np.einsum("kri,k,krj->ij", G, masses, G)
+
+        def inertia(shared: Array, points: Array) -> Array:
+            G = self._columns(shared, points)[2]
+            return np.einsum("kri,k,krj->ij", G, points[:, MASS], G)
+
+        return mirrored(summed(inertia, self.shared(q), self.points))
 
     def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
-        p, (u, b), G = self._columns(q, v)
-        spin = skew(twist[3:])
-        accelerations = b + (twist[:3] + p @ spin.T + 2.0 * u) @ spin.T
-        return np.einsum("kri,k,kr->i", G, self.points[:, MASS], accelerations)
+        def needed(shared: Array, points: Array) -> Array:
+            motion = shared[3 * self.nv : 3 * self.nv + 6]
+            p, (u, b), G = self._columns(shared, points)
+            spin = skew(motion[3:])
+            accelerations = b + (motion[:3] + p @ spin.T + 2.0 * u) @ spin.T
+            return np.einsum("kri,k,kr->i", G, points[:, MASS], accelerations)
 
-    def _columns(self, q: Array, v: Array) -> tuple[Array, tuple[Array, Array], Array]:
+        return summed(needed, self.shared(q, v, twist=twist), self.points)
+
+    def _columns(self, shared: Array, points: Array) -> tuple[Array, tuple[Array, Array], Array]:
         """Return positions (k, 3), (u, b) for zero ``[A_P; a]``, and their Jacobians (k, 3, 6 + n)."""
-        _, each = self._law.columns.at_points(self.shared(q, v), self.points)
+        _, each = self._law.columns.at_points(shared, points)
         p, J = each[:, :3], each[:, 9:].reshape(len(each), 3, self.nv)
         G = np.zeros((len(each), 3, 6 + self.nv), each.dtype)
         G[:, :, :3], G[:, :, 6:] = np.eye(3), J
@@ -101,7 +110,7 @@ class SoftBody(SoftData):
         return -self._total(self._law.resistance, q, v)
 
     def _total(self, program: Program, q: Array, v: Array) -> Array:
-        return program.at_points(self.shared(q, v), self.points)[0]
+        return totals_of(program, self.shared(q, v), self.points)
 
     def motion_subspace(self, port: str, q: Array) -> Array:
         return self._port(port, q)[2]

@@ -208,9 +208,8 @@ class SoftData(Block):
         """
         assert self.programs is not None
         shared = np.array([self.shared(row) for row in np.atleast_2d(q)])
-        count, points = len(shared), len(self.points)
-        _, placed = self.programs.places.at_points(np.repeat(shared, points, axis=0).T, np.tile(self.points, (count, 1)))
-        ratios = np.linalg.det(placed[:, 3:].reshape(count, points, 3, 3))
+        placed = self.programs.places.at_points(shared, self.points)[1]
+        ratios = np.linalg.det(placed[..., 3:].reshape(*placed.shape[:2], 3, 3))
         return ratios if np.ndim(q) > 1 else ratios[0]
 
     @property

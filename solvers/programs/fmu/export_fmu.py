@@ -46,8 +46,8 @@ def export_fmu(
     """Write a model as an FMU, for Simulink, Dymola, OpenModelica, FMPy and many other tools.
 
     It contains the C of the model's equations as a straight-line program, a compiled library where a C compiler is (``cc``,
-    ``gcc``, ``clang``, or what the variable CC names), and needs nothing of titop. Names are titop's, with units. Derivatives of
-    rates and outputs along directions are exact, in FMI 3.0 also backwards. States can be saved, restored and written as bytes.
+    ``gcc``, ``clang``, or what the variable CC names), and needs nothing of titop. Names are titop's, with units. Derivatives
+    of rates and outputs along directions are exact, in FMI 3.0 backwards too. States can be saved, restored and written as bytes.
 
     Co-simulation integrates by Dormand and Prince's method of fifth order. Its steps hold the tolerance that the tool gives
     (1e-8 without; absolute tolerances are a hundredth of it, in SI units). It is explicit: very stiff models take very many

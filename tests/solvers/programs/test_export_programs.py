@@ -24,7 +24,7 @@ FUNCTIONS = {
     "forward_dynamics_derivatives": ("q", "v", "tau"),
     "mass_matrix": ("q",),
     "nonlinear_effects": ("q", "v"),
-    "gravity_effects": ("q",),
+    "energy": ("q", "v"),
     "center_of_mass": ("q",),
 }
 

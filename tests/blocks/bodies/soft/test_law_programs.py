@@ -102,10 +102,12 @@ def test_elasticity_resists_by_the_slope_of_the_energy() -> None:
 
 
 def test_damping_takes_power() -> None:
-    damped = PROGRAMS.resistance.at_points(shared(), POINTS)[0] - PROGRAMS.resistance.evaluate(shared(v=np.zeros(N)), POINTS)[0]
+    damped = (
+        PROGRAMS.resistance.at_points(shared(), POINTS)[0] - PROGRAMS.resistance.at_points(shared(v=np.zeros(N)), POINTS)[0]
+    )
     assert V @ damped > 2.0 * own_dissipation(Q, V)  # the material takes power too
     undamped = LawPrograms(bent, N, ("gain", "material.viscosity"), None, (), own_energy, own_dissipation)
-    own = undamped.resistance.at_points(shared(), POINTS)[0] - undamped.resistance.evaluate(shared(v=np.zeros(N)), POINTS)[0]
+    own = undamped.resistance.at_points(shared(), POINTS)[0] - undamped.resistance.at_points(shared(v=np.zeros(N)), POINTS)[0]
     np.testing.assert_allclose(V @ own, 2.0 * own_dissipation(Q, V), rtol=1e-13)
 
 

@@ -1,0 +1,168 @@
+"""Programs of systems of every kind against the engines: dynamics, derivatives, outputs, linear matrices, parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import titop as tt
+from tests.every_kind import SYSTEMS, states
+
+#: A table of places is looked up by a whole number.
+WITHOUT = {"a wire"}
+#: Of their inverse or derivatives, which take seconds to record.
+LARGE = {"soft bodies", "a rod that touches", "rods, tendons and chambers", "a little of everything", "beams in water"}
+LARGE |= {"modal bodies and beams", "a loop in space", "a tree", "what rolls"}
+#: Both engines sum in other orders; roundings grow with the conditions of inertias, most of them those of rods and beams.
+ROUNDING = 1e-9
+
+KINDS = [pytest.param(name, marks=[pytest.mark.long] if name in LARGE else []) for name in SYSTEMS if name not in WITHOUT]
+
+
+def agree(found: Any, expected: Any, rounding: float = ROUNDING) -> None:
+    """Assert that arrays agree, relative to the largest entry."""
+    expected = np.asarray(expected)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=rounding * max(np.abs(expected).max(initial=0.0), 1e-300))
+
+
+def evaluated(program: Any, function: str, given: dict[str, Any]) -> list[Any]:
+    """Return the outputs of a function of a program by NumPy, without its health."""
+    of = program.functions[function]
+    found = of.evaluate({name: given[name] for name in of.inputs})
+    return [array for name, array in found.items() if name != "health"]
+
+
+def closed(model: tt.Model, rows: int = 2) -> tuple[dict[str, Any], Any]:
+    """Return states of a model, and the nominal configuration."""
+    given = states(model, rows)
+    return given, given["q"][0]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_dynamics_are_those_of_the_engine(name: str) -> None:
+    model = SYSTEMS[name]().resolve()
+    given, at = closed(model)
+    program = model.program("forward_dynamics", "inverse_dynamics", "mass_matrix", inputs=model.input_names, at=at)
+    q, v, tau, a, u, x = (given[key][1] for key in ("q", "v", "tau", "a", "u", "x"))
+    one = {"q": q, "v": v, "tau": tau, "a": a, "u": u, "x": x}
+    agree(evaluated(program, "forward_dynamics", one)[0], model.forward_dynamics(q, v, tau, u=u, x=x))
+    agree(evaluated(program, "inverse_dynamics", one)[0], model.inverse_dynamics(q, v, a, u=u, x=x))
+    agree(evaluated(program, "mass_matrix", one)[0], model.mass_matrix(q))
+    assert program.health > 0.1
+
+
+@pytest.mark.parametrize("name", [each for each in SYSTEMS if each not in LARGE | WITHOUT])
+def test_derivatives_are_those_of_the_engine(name: str) -> None:
+    model = SYSTEMS[name]().resolve(engine="reference")
+    given, at = closed(model)
+    functions = ("forward_dynamics_derivatives", "inverse_dynamics_derivatives")
+    program = model.program(*functions, at=at)
+    q, v, tau, a, x = (given[key][1] for key in ("q", "v", "tau", "a", "x"))
+    one = {"q": q, "v": v, "tau": tau, "a": a, "x": x}
+    for function, last in zip(functions, (tau, a), strict=True):
+        expected = getattr(model, function)(q, v, last, x=x) if model.nx else getattr(model, function)(q, v, last)
+        for found, matrix in zip(evaluated(program, function, one), expected, strict=True):
+            agree(found, matrix, 1e-8)  # some of the engine's own are by differences of the second order
+
+
+@pytest.mark.parametrize("name", ["springs, friction and stops", "contacts", "states of joints", "surrounded, in Python"])
+def test_energies_and_momenta_too(name: str) -> None:
+    model = SYSTEMS[name]().resolve(engine="reference")
+    given, at = closed(model)
+    names = ("energy", "momentum", "center_of_mass", "nonlinear_effects", "gravity_effects", "passive_efforts")
+    program = model.program(*names, "configuration_rate", "inverse_mass_matrix", at=at)
+    q, v, x = (given[key][1] for key in ("q", "v", "x"))
+    one = {"q": q, "v": v, "x": 0.0 * x}
+    for name in (*names, "configuration_rate"):
+        of_place = name in ("center_of_mass", "gravity_effects")
+        expected = getattr(model, name)(q) if of_place else getattr(model, name)(q, v)
+        agree(np.ravel(evaluated(program, name, one)), np.ravel(expected))
+    agree(evaluated(program, "inverse_mass_matrix", one)[0] @ model.mass_matrix(q), np.eye(model.nv))
+
+
+def test_stops_and_contacts_are_met_and_left() -> None:
+    """At 200 random states of four hinges with stops some touch and some do not: branches are choices."""
+    model = SYSTEMS["springs, friction and stops"]().resolve(engine="reference")
+    program, rng = model.program("passive_efforts"), np.random.default_rng(0)
+    q, v = rng.uniform(-0.3, 0.3, (2, 200, 4))
+    found = evaluated(program, "passive_efforts", {"q": q, "v": v})[0]
+    agree(found, [model.passive_efforts(*state) for state in zip(q, v, strict=True)])
+    touching = (np.abs(q) > 0.1).sum()
+    assert 100 < touching < 700
+
+
+def test_a_loop_is_followed_around() -> None:
+    """The choice of dependent coordinates at one configuration serves others of the branch."""
+    model = SYSTEMS["a planar loop"]().resolve(engine="reference")
+    given, at = closed(model, 8)
+    program = model.program("forward_dynamics", at=at)
+    for q, v, tau in zip(given["q"], given["v"], given["tau"], strict=True):
+        agree(evaluated(program, "forward_dynamics", {"q": q, "v": v, "tau": tau})[0], model.forward_dynamics(q, v, tau))
+
+
+def test_parameters_are_arguments() -> None:
+    """Changed ones give what a model with them gives; unchanged ones do not, which the error of the first model shows."""
+    model = SYSTEMS["a free base"]().resolve(engine="reference")
+    names = [name for name in model.parameters() if name.endswith((".mass", ".com.x", "inertia.xx", "axis.y", "placement.x"))][
+        :8
+    ]
+    program = model.program("forward_dynamics", parameters=names)
+    values = 1.1 * program.at["parameters"] + 0.01
+    q, v, tau = (states(model, 1)[key][0] for key in ("q", "v", "tau"))
+    changed = model.with_parameters(dict(zip(names, values, strict=True)))
+    expected = changed.forward_dynamics(q, v, tau)
+    agree(evaluated(program, "forward_dynamics", {"q": q, "v": v, "tau": tau, "parameters": values})[0], expected)
+    unchanged = evaluated(program, "forward_dynamics", {"q": q, "v": v, "tau": tau, "parameters": program.at["parameters"]})[0]
+    agree(unchanged, model.forward_dynamics(q, v, tau))
+    assert np.abs(unchanged - expected).max() > 1e-3 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("name", ["a free base", "inputs of all kinds", "air, light and magnetism", "an orbit"])
+def test_outputs_are_those_of_sensors_and_ports(name: str) -> None:
+    model = SYSTEMS[name]().resolve(engine="reference")
+    given, at = closed(model)
+    q, v, a = (given[key][1] for key in ("q", "v", "a"))
+    program = model.program("outputs", at=at)
+    agree(evaluated(program, "outputs", {"q": q, "v": v, "a": a, "tau": 0.0 * v})[0], model.outputs(q, v, a))
+    port = model.port_names[-1]
+    program = model.program("outputs", outputs=[f"{port}.{part}" for part in ("dv", "w", "r", "theta")], at=at)
+    motion = model.motion(port, q, v, a)
+    agree(evaluated(program, "outputs", {"q": q, "v": v, "a": a})[0], motion[[0, 1, 2, 9, 10, 11, 12, 13, 14, 15, 16, 17]])
+    assert program.names["y"][0] == f"{port}.dv[0]"
+
+
+@pytest.mark.parametrize("name", ["states of joints", "laws in Python", "air, light and magnetism", "users' compiled laws"])
+def test_linear_matrices_are_those_of_linearize(name: str) -> None:
+    model = SYSTEMS[name]().resolve(engine="reference")
+    q, v, tau = (states(model, 1)[key][0] for key in ("q", "v", "tau"))
+    inputs, port = [*model.input_names[:2], model.coordinate_names[-1]], model.port_names[-1]
+    outputs = [model.coordinate_names[0], f"{port}.w", f"{port}.dv"]
+    program = model.linear_program(inputs, outputs)
+    given = {"q": q, "v": v, "tau": tau, "u": np.zeros(len(inputs) - 1), "x": np.zeros(model.nx)}
+    with pytest.warns(tt.ModelWarning):  # it is no equilibrium
+        linear = tt.linearize(model, (q, v, tau), inputs, outputs)
+    expected = linear.A, linear.B, linear.C, linear.D
+    for found, matrix in zip(evaluated(program, "linear_matrices", given), expected, strict=True):
+        agree(found, matrix, 1e-8)
+
+
+def test_rates_are_those_of_the_parts() -> None:
+    model = SYSTEMS["states of interactions"]().resolve(engine="reference")
+    given = states(model, 1)
+    q, v, tau, x = (given[key][0] for key in ("q", "v", "tau", "x"))
+    program = model.program("rates", outputs=[f"{model.coordinate_names[0]}.a"])
+    dq, dv, dx, y = evaluated(program, "rates", {"q": q, "v": v, "tau": tau, "x": x})
+    agree(dq, model.configuration_rate(q, v))
+    agree(dv, model.forward_dynamics(q, v, tau, x=x))
+    agree(dx, model.state_rates(q, v, x))
+    assert y[0] == dv[0]
+
+
+def test_what_cannot_be_recorded_is_named() -> None:
+    with pytest.raises(tt.ModelError, match=r"wire.*float|wire.*known"):
+        SYSTEMS["a wire"]().resolve(engine="reference").program("mass_matrix")
+    model = SYSTEMS["a planar loop"]().resolve(engine="reference")
+    with pytest.raises(tt.ModelError, match="linear_matrices"):
+        model.linear_program(["crank"], [])
