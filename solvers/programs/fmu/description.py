@@ -96,7 +96,7 @@ def model_description(
     categories = ElementTree.SubElement(root, "LogCategories")
     ElementTree.SubElement(categories, "Category", name="logStatusError")
     ElementTree.SubElement(root, "DefaultExperiment", times)
-    (_variables_of_2 if version == 2 else _variables_of_3)(root, variables)
+    _variables(root, variables, version)
     return bytes(_text(root))
 
 
@@ -174,40 +174,28 @@ def _attributes(variable: Variable) -> tuple[dict[str, str], dict[str, str]]:
     return common, number
 
 
-def _unknowns(variables: Sequence[Variable]) -> tuple[list[int], list[int], list[int]]:
-    """Return the places of outputs, of states' derivatives, and of what is calculated before it begins."""
+def _variables(root: ElementTree.Element, variables: Sequence[Variable], version: int) -> None:
+    """Add the variables and the structure; version 2 knows variables there by their places from 1 on."""
+    element = ElementTree.SubElement(root, "ModelVariables")
+    for k, variable in enumerate(variables):
+        common, number = _attributes(variable)
+        if variable.state is not None:
+            number["derivative"] = str(variable.state + (version == 2))
+        if version == 2:
+            scalar = ElementTree.SubElement(element, "ScalarVariable", common, valueReference=str(k))
+            ElementTree.SubElement(scalar, "Real", number)
+        else:
+            ElementTree.SubElement(element, "Float64", common | number, valueReference=str(k))
+    structure = ElementTree.SubElement(root, "ModelStructure")
     outputs = [k for k, variable in enumerate(variables) if variable.causality == "output"]
     rates = [k for k, variable in enumerate(variables) if variable.state is not None]
-    return outputs, rates, [k for k in outputs if variables[k].start is None] + rates
-
-
-def _variables_of_2(root: ElementTree.Element, variables: Sequence[Variable]) -> None:
-    element = ElementTree.SubElement(root, "ModelVariables")
-    for k, variable in enumerate(variables):
-        common, number = _attributes(variable)
-        scalar = ElementTree.SubElement(element, "ScalarVariable", common, valueReference=str(k))
-        if variable.state is not None:
-            number["derivative"] = str(variable.state + 1)
-        ElementTree.SubElement(scalar, "Real", number)
-    structure = ElementTree.SubElement(root, "ModelStructure")
-    for tag, places in zip(("Outputs", "Derivatives", "InitialUnknowns"), _unknowns(variables), strict=True):
-        if places:
-            group = ElementTree.SubElement(structure, tag)
-            for k in places if tag != "InitialUnknowns" else sorted(places):
+    unknown = sorted([*rates, *(k for k in outputs if variables[k].start is None)])
+    gaps = [] if version == 2 else [k for k, variable in enumerate(variables) if variable.is_indicator]
+    parts = {"Output": outputs, "ContinuousStateDerivative": rates, "InitialUnknown": unknown, "EventIndicator": gaps}
+    for tag, places in parts.items():
+        if version == 2 and places:
+            group = ElementTree.SubElement(structure, f"{tag.removeprefix('ContinuousState')}s")
+            for k in places:
                 ElementTree.SubElement(group, "Unknown", index=str(k + 1))
-
-
-def _variables_of_3(root: ElementTree.Element, variables: Sequence[Variable]) -> None:
-    element = ElementTree.SubElement(root, "ModelVariables")
-    for k, variable in enumerate(variables):
-        common, number = _attributes(variable)
-        if variable.state is not None:
-            number["derivative"] = str(variable.state)
-        ElementTree.SubElement(element, "Float64", common | number, valueReference=str(k))
-    structure = ElementTree.SubElement(root, "ModelStructure")
-    for tag, places in zip(("Output", "ContinuousStateDerivative", "InitialUnknown"), _unknowns(variables), strict=True):
-        for k in places:
+        for k in places if version == 3 else ():
             ElementTree.SubElement(structure, tag, valueReference=str(k))
-    for k, variable in enumerate(variables):
-        if variable.is_indicator:
-            ElementTree.SubElement(structure, "EventIndicator", valueReference=str(k))

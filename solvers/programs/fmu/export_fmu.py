@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, refuse, warn
 from titop.blocks.basics.tolerances import CANCELLED
+from titop.blocks.contract.own_coordinates import in_brackets, rate_unit
 from titop.graph.network.assembly import refuse_unsteady
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.linear.path_series import refuse_paths
@@ -24,12 +27,18 @@ from titop.solvers.programs.fmu.packing import write_fmu
 from titop.solvers.programs.system_program import system_programs
 from titop.solvers.signals.exported import Signal, refuse_twice, signals_of
 from titop.solvers.signals.grammar import MEASURED, OUTPUT, read_name, read_names
-from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.signals.quantities import Kind, of_all_coordinates
 from titop.solvers.signals.system_inputs import SystemInputs
 
-_KINDS = {"me": "model exchange", "cs": "co-simulation"}
-#: Arguments of the functions in C.
-_GIVEN = {name: f"const double *{name}" for name in ("states", "inputs", "parameters")}
+_KINDS = "me", "cs"
+_DIALECT, _FREE = Dialect("double"), (-np.inf, np.inf)
+#: Functions in C: arguments beside states, inputs and parameters, and results.
+_FUNCTIONS = {
+    "rates": ((), ("xdot", "health")),
+    "outputs": ((), ("y",)),
+    "tangent": (("seed",), ("change",)),
+    "adjoint": (("weight",), ("gradient",)),
+}
 
 
 def export_fmu(
@@ -100,261 +109,157 @@ def export_fmu(
     ...     tt.export_fmu(s.resolve(), f"{folder}/swing.fmu", inputs=["hinge"], outputs=["hinge.q"], parameters=["bob.mass"])
     """
     read_model(model)
-    name = _read_arguments(path, version, kinds, model)
+    _check(path, version, kinds)
     warn(refuse_unsteady(model.mechanism.assembly))
     at = read_point(model, model.assemble(model.neutral()) if point is None else point).of(model)
-    system = _System(at, inputs, outputs, parameters, controller, name)
-    order = [kind for kind in _KINDS if kind in kinds]
-    write_fmu(path, name, model.name, system.variables, system.code, version, order)
+    name = c_names([model.name])[model.name]
+    system = _System(at, inputs, outputs, _read_parameters(at.model, parameters), controller)
+    write_fmu(
+        path, name, model.name, system.variables(), system.code(name), version, [kind for kind in _KINDS if kind in kinds]
+    )
 
 
-def _read_arguments(path: Any, version: Any, kinds: Any, model: Model) -> str:
-    """Return the name of the FMU's library, after looking at what is no part of the model."""
+def _check(path: Any, version: Any, kinds: Any) -> None:
+    """Refuse wrong arguments that are no part of the model."""
     findings = []
     if not isinstance(path, str | os.PathLike) or not os.fspath(path).endswith(".fmu"):
         findings.append(Finding("bad-path", "path", path, "a path that ends in .fmu", "add .fmu"))
     if version not in (2, 3):
         findings.append(Finding("bad-version", "version", version, "2 or 3", "3 is FMI 3.0, 2 is 2.0"))
-    if isinstance(kinds, str) or not set(kinds) <= _KINDS.keys() or not kinds:
+    if isinstance(kinds, str) or not kinds or not set(kinds) <= set(_KINDS):
         findings.append(Finding("bad-kinds", "kinds", kinds, "some of 'me' and 'cs'", 'write kinds=["me", "cs"]'))
     refuse(findings)
-    return c_names([model.name])[model.name]
+
+
+def _read_parameters(model: Model, names: Any) -> tuple[str, ...]:
+    """Return the names of parameters. Raises `ModelError` for those that cannot be tuned."""
+    known, own = model.parameters(), assembly_parameters(model.mechanism.assembly)
+    found = tuple(read_names("parameters", names))
+    for name in found:
+        if name not in known:
+            raise ModelError(Finding("unknown-parameter", "parameters", name, "a parameter", did_you_mean(str(name), known)))
+        if name not in own:
+            expected, advice = "one of a block: a device computes its parts'", "take those of its parts"
+            raise ModelError(Finding("fixed-parameter", "parameters", name, expected, advice))
+    return found
 
 
 class _System:
-    """A model between inputs and outputs, as the variables and the C of an FMU."""
+    """A model between inputs and outputs, as variables and C; the commands of a controller are its last inputs."""
 
-    def __init__(self, at: OperatingPoint, inputs: Any, outputs: Any, parameters: Any, controller: Any, name: str) -> None:
-        self.at, self.model, self.name = at, at.model, name
-        self.parameters = _read_parameters(at.model, parameters)
-        self.controller = None if controller is None else read_controller(controller, None, at.model)
+    def __init__(self, at: OperatingPoint, inputs: Any, outputs: Any, parameters: tuple[str, ...], controller: Any) -> None:
+        self.at, self.parameters, model = at, parameters, at.model
+        self.controller = None if controller is None else read_controller(controller, None, model)
         law = None if self.controller is None else self.controller.law
-        given = read_names("inputs", inputs)
-        self.inputs = SystemInputs(self.model, [*given, *(law.outputs if law else ())])
-        self.nu = len(self.inputs.named) - (len(law.outputs) if law else 0)
-        self.measured = [read_name(self.model, MEASURED, each) for each in law.inputs] if law else []
-        self.states = self._states()
-        known = {signal.path for signal, _ in self.states} | {signal.path for signal in self.inputs.signals[self.nu :]}
-        found = [] if outputs is None else [read_name(self.model, OUTPUT, each) for each in read_names("outputs", outputs)]
-        signals = [signal for of in found for signal in signals_of(self.model, of)]
-        refuse_twice("output", signals)
-        self.shown = {signal.path for signal, _ in self.states} if outputs is None else {signal.path for signal in signals}
-        pairs = [(of.only(k), signal) for of in found for k, signal in enumerate(signals_of(self.model, of))]
-        self.outputs = [(of, signal) for of, signal in pairs if signal.path not in known]
-        self._refuse()
-        self.programs = system_programs(at, self.inputs, [of for of, _ in self.outputs], self.measured, self.parameters)
-        self.variables = self._variables()
-        self.code = self._code()
-
-    def _refuse(self) -> None:
-        """Refuse what no FMU has."""
+        commands = law.outputs if law else ()
+        self.inputs = SystemInputs(model, [*read_names("inputs", inputs), *commands])
+        self.nu = len(self.inputs.named) - len(commands)
         for k in self.inputs.displaced:
-            name = self.model.coordinate_names[k]
-            expected, advice = "inputs that need not be differentiated", f"take {name}.a"
-            raise ModelError(Finding("improper", "inputs", f"{name}.q", expected, advice))
+            name = model.coordinate_names[k]
+            raise ModelError(Finding("improper", "inputs", f"{name}.q", "inputs without derivatives", f"take {name}.a"))
+        self.measured = [read_name(model, MEASURED, each) for each in law.inputs] if law else []
+        self.states = self._states()
+        found = [] if outputs is None else [read_name(model, OUTPUT, each) for each in read_names("outputs", outputs)]
+        read = [(of.only(k), signal) for of in found for k, signal in enumerate(signals_of(model, of))]
+        refuse_twice("output", [signal for _, signal in read])
+        known = {signal.path for signal in (*self.states, *self.inputs.signals[self.nu :])}
+        self.shown = {signal.path for signal in self.states} if outputs is None else {signal.path for _, signal in read}
+        self.outputs = [(of, signal) for of, signal in read if signal.path not in known]
         measured = [path for of in self.measured for path in of.paths]
-        refuse_paths(self.model, [*(signal.path for signal in self.inputs.signals), *self.shown, *measured])
+        refuse_paths(model, [*(signal.path for signal in self.inputs.signals), *self.shown, *measured])
+        outputs_of = [of for of, _ in self.outputs]
+        self.programs = system_programs(at, self.inputs, outputs_of, self.measured, parameters)
 
-    def _states(self) -> list[tuple[Signal, float]]:
-        """Return the states and their start values: coordinates and rates have the names of outputs."""
-        model, assembly = self.model, self.model.mechanism.assembly
-        plain = dict(zip(model.mechanism.plain_coordinates.in_q.tolist(), model.mechanism.plain_coordinates.in_v, strict=True))
-        names = [
-            f"{model.coordinate_names[plain[k]]}.q" if k in plain else name for k, name in enumerate(model.configuration_names)
-        ]
-        rates = signals_of(
-            model, Quantity(Kind.RATE, "", tuple(range(model.nv)), tuple(f"{n}.v" for n in model.coordinate_names))
-        )
+    def _states(self) -> list[Signal]:
+        """Return the states; plain coordinates and rates have the names of outputs."""
+        model, assembly = self.at.model, self.at.model.mechanism.assembly
+        names, plain = [*model.configuration_names], model.mechanism.plain_coordinates
+        for in_q, in_v in zip(plain.in_q, plain.in_v, strict=True):
+            names[in_q] = f"{model.coordinate_names[in_v]}.q"
+        rates = signals_of(model, of_all_coordinates(Kind.RATE, model.coordinate_names, ".v"))
         own = map(Signal, model.mechanism.inputs.state_names, model.mechanism.inputs.state_units)
-        signals = [*map(Signal, names, assembly.configuration_units), *rates, *own]
-        return [*zip(signals, np.concatenate([self.at.q, self.at.v, self.at.x]).tolist(), strict=True)]
+        return [*map(Signal, names, assembly.configuration_units), *rates, *own]
 
     def _starts(self) -> list[float]:
         """Return the values of the inputs at the point, and of the commands at the controller's."""
-        at, zero = self.at, np.zeros(6)
-        u = np.zeros(self.model.nu) if at.u is None else at.u
-        values = {Kind.EFFORT: at.tau, Kind.INPUT: u, Kind.ACCELERATION: np.zeros(self.model.nv)}
-        found = [
-            float(((at.wrenches or {}).get(each.port, zero) if each.kind == Kind.WRENCH else values[each.kind])[each.entry])
-            for each in self.inputs.named[: self.nu]
-        ]
-        return found if self.controller is None else [*found, *self.controller.trims[1].tolist()]
+        at, nv = self.at, self.at.model.nv
+        u = np.zeros(self.at.model.nu) if at.u is None else at.u
+        values = {Kind.EFFORT: at.tau, Kind.INPUT: u, Kind.ACCELERATION: np.zeros(nv)}
+        wrenches = dict(at.wrenches or {})
+        named = self.inputs.named[: self.nu]
+        found = [wrenches.get(c.port, np.zeros(6)) if c.kind == Kind.WRENCH else values[c.kind] for c in named]
+        trims = [] if self.controller is None else self.controller.trims[1].tolist()
+        return [*(float(values[c.entry]) for c, values in zip(named, found, strict=True)), *trims]
 
-    def _variables(self) -> list[Variable]:
-        values, starts = self.model.parameters(), self._starts()
-        causality = {True: "output", False: "local"}
+    def variables(self) -> list[Variable]:
+        """Return the variables, in the order of ``runtime.c``."""
+        at, known = self.at, self.at.model.parameters()
         variables = [Variable("time", "independent", "s")]
-        if self.controller is not None:
-            count, trims, units = len(self.measured), self.controller.trims[0], self.controller.units[0]
-            references = zip(self.controller.inputs[count:], units[count:], trims[count:], strict=True)
-            variables += [Variable(name, "input", unit or "1", value) for name, unit, value in references]
-        variables += [
-            Variable(each, "parameter", values[each][1], values[each][0], None, "tunable") for each in self.parameters
-        ]
-        for k, (signal, start) in enumerate(zip(self.inputs.signals, starts, strict=True)):
-            if k < self.nu:
-                variables.append(Variable(signal.path, "input", signal.unit, start))
-            else:
-                variables.append(
-                    Variable(signal.path, causality[signal.path in self.shown], signal.unit, start, None, "discrete")
-                )
+
+        def add(signals: Iterable[Any], causality: str, starts: Iterable[Any] = (), **more: Any) -> None:
+            for (path, unit), start in zip_longest(signals, starts):
+                shown = "output" if causality == "local" and path in self.shown else causality
+                variables.append(Variable(path, shown, unit or "1", start, **more))
+
+        if (controller := self.controller) is not None:
+            n = len(self.measured)
+            add(zip(controller.inputs[n:], controller.units[0][n:], strict=True), "input", controller.trims[0][n:])
+        for name in self.parameters:
+            add([(name, known[name][1])], "parameter", [known[name][0]], variability="tunable")
+        starts = self._starts()
+        add(self.inputs.signals[: self.nu], "input", starts[: self.nu])
+        add(self.inputs.signals[self.nu :], "local", starts[self.nu :], variability="discrete")
         first = len(variables)
-        variables += [Variable(s.path, causality[s.path in self.shown], s.unit, start) for s, start in self.states]
-        variables += [
-            Variable(f"der({s.path})", "local", _per_second(s.unit), None, first + k) for k, (s, _) in enumerate(self.states)
-        ]
-        variables += [Variable(signal.path, "output", signal.unit) for _, signal in self.outputs]
-        variables += [Variable(gap, "local", "1", is_indicator=True) for gap in self.programs.gaps]
-        taken = set[str]()
-        for variable in variables:
-            if variable.name in taken:
-                advice = "leave one of the two out, or rename the block"
-                raise ModelError(Finding("duplicate-name", "export_fmu", variable.name, "each name once", advice))
-            taken.add(variable.name)
+        add(self.states, "local", np.concatenate([at.q, at.v, at.x]).tolist())
+        for k, (path, unit) in enumerate(self.states):
+            add([(f"der({path})", _per_second(unit))], "local", state=first + k)
+        add((signal for _, signal in self.outputs), "output")
+        add(((name, "1") for name in self.programs.gaps), "local", is_indicator=True)
+        counts = Counter(variable.name for variable in variables)
+        if twice := [name for name in counts if counts[name] > 1]:
+            advice = "leave one of the two out, or rename the block"
+            raise ModelError(Finding("duplicate-name", "export_fmu", twice[0], "each name once", advice))
         return variables
 
-    def _code(self) -> dict[str, str]:
+    def code(self, name: str) -> dict[str, str]:
         """Return the C of the model by name of file, as ``runtime.c`` wants it."""
-        controller = self.controller
-        starts = [each.start for each in self.variables[1:] if each.start is not None]
-        counts = {
+        programs, mechanism, controller = self.programs, self.at.model.mechanism, self.controller
+        numbers = {
             "NR": 0 if controller is None else len(controller.inputs) - len(self.measured),
             "NP": len(self.parameters),
             "NU": self.nu,
             "NC": len(self.inputs.named) - self.nu,
             "NX": len(self.states),
             "NY": len(self.outputs),
-            "NZ": len(self.programs.gaps),
+            "NZ": len(programs.gaps),
             "NM": len(self.measured),
-            "NQUATERNIONS": len(self.model.mechanism.quaternions),
+            "NQUATERNIONS": len(mechanism.quaternions),
+            "HEALTHS": len(programs.rates.outputs["health"].values),
+            "LEAST_HEALTH": CANCELLED,
+            "SAMPLE_TIME": 1.0 if controller is None else controller.law.sample_time,
         }
-        numbers = "".join(f"#define {name} {count}\n" for name, count in counts.items())
-        names = "rates", "outputs", "tangent", "adjoint", "controller_start", "controller_step"
-        renamed = "".join(f"#define model_{name} {self.name}_{name}\n" for name in names)
-        period = 1.0 if controller is None else controller.law.sample_time
-        quaternions = ", ".join(map(str, self.model.mechanism.quaternions)) or "0"
-        memory = "int" if controller is None else f"{self.name}_law_memory"
-        header = _HEADER.format(
-            numbers=numbers + renamed,
-            period=repr(period),
-            quaternions=quaternions,
-            memory=memory,
-            starts=table(starts or [0.0], "double"),
-        )
-        code = {"model.h": header, "model.c": self._functions() + self._controller_code()}
+        starts = [each.start for each in self.variables() if each.start is not None]
+        text = "".join(f"#define {key} {value!r}\n" for key, value in numbers.items())
+        text += f"static const int QUATERNIONS[] = {{{', '.join(map(str, mechanism.quaternions)) or 0}}};\n"
+        text += f"static const double START[] = {table(starts or [0.0], 'double')};\n"
+        more: dict[str, str] = {}
         if controller is not None:
-            text = ControllerText(controller, f"{self.name}_law", "double")
-            code["model.h"] = f'#include "law.h"\n{header}'
-            code["law.h"] = f"#ifndef LAW_H\n#define LAW_H\n{text.header}\n#endif\n"
-            code["law.c"] = f'#include <math.h>\n#include "law.h"\n{text.source}'
-        return code
-
-    def _functions(self) -> str:
-        dialect, text = Dialect("double"), '#include <math.h>\n#include "model.h"\n'
-        for field, more, results in (
-            ("rates", (), ("xdot", "health")),
-            ("outputs", (), ("y",)),
-            ("tangent", ("seed",), ("change",)),
-            ("adjoint", ("weight",), ("gradient",)),
-        ):
-            program = getattr(self.programs, field)
-            arguments = (
-                _GIVEN | {name: f"const double *{name}" for name in more} | {name: f"double *{name}" for name in results}
-            )
-            text += FunctionPrinter(program, field, results, arguments, dialect).printed().text
-        healths = len(self.programs.rates.outputs["health"].values)
-        return text + _FUNCTIONS.format(healths=max(healths, 1), count=healths, least=repr(CANCELLED))
-
-    def _controller_code(self) -> str:
-        if self.controller is None:
-            return _WITHOUT
-        inputs, limits = self.model.mechanism.inputs, ""
-        for k, channel in enumerate(self.inputs.named[self.nu :]):
-            if channel.kind == Kind.INPUT:
-                for of, bound in (("fmax", inputs.lower[channel.entry]), ("fmin", inputs.upper[channel.entry])):
-                    limits += f"    commands[{k}] = {of}(commands[{k}], {float(bound)!r});\n" if np.isfinite(bound) else ""
-        law = f"{self.name}_law"
-        return _CONTROLLER.format(law=law, LAW=law.upper(), limits=limits)
-
-
-def _read_parameters(model: Model, names: Any) -> tuple[str, ...]:
-    """Return the names of parameters. Raises `ModelError` for those that cannot be tuned."""
-    known, own = model.parameters(), assembly_parameters(model.mechanism.assembly)
-    for name in (found := tuple(read_names("parameters", names))):
-        if name not in known:
-            raise ModelError(Finding("unknown-parameter", "parameters", name, "a parameter", did_you_mean(str(name), known)))
-        if name not in own:
-            advice = "take those of its parts"
-            raise ModelError(
-                Finding("fixed-parameter", "parameters", name, "one of a block: a device computes its parts'", advice)
-            )
-        if found.count(name) > 1:
-            raise ModelError(Finding("duplicate-name", "parameters", name, "each name once", "leave one of the two out"))
-    return found
+            law, P = ControllerText(controller, f"{name}_law", "double"), f"{name}_law".upper()
+            more = {"law.h": f"#ifndef {P}\n#define {P}\n{law.header}#endif\n"}
+            more["law.c"] = f'#include <math.h>\n#include "law.h"\n{law.source}'
+            channels, inputs = self.inputs.named[self.nu :], mechanism.inputs
+            limits = [(inputs.lower[c.entry], inputs.upper[c.entry]) if c.kind == Kind.INPUT else _FREE for c in channels]
+            rows = ", ".join("{" + ", ".join(map(_DIALECT.number, map(float, pair))) + "}" for pair in limits)
+            text += f'#include "law.h"\n#define LAW(name) {name}_law_##name\n#define LAW_DEFAULTS {P}_DEFAULTS\n'
+            text += f"#define LAW_NOT_FINITE {P}_NOT_FINITE\nstatic const double LIMITS[][2] = {{{rows}}};\n"
+        for field, (own, results) in _FUNCTIONS.items():
+            arguments = {each: f"const double *{each}" for each in ("states", "inputs", "parameters", *own)}
+            arguments |= {each: f"double *{each}" for each in results}
+            printer = FunctionPrinter(getattr(programs, field), f"model_{field}", results, arguments, _DIALECT)
+            text += printer.printed().text
+        return {"model.h": text, **more}
 
 
 def _per_second(unit: str) -> str:
     """Return the unit of a rate."""
-    return (
-        "1/s" if unit == "1" else f"{unit[:-2]}/s^2" if unit.endswith("/s") else f"({unit})/s" if "/" in unit else f"{unit}/s"
-    )
-
-
-_HEADER = """\
-{numbers}#define SAMPLE_TIME {period}
-static const int QUATERNIONS[] = {{{quaternions}}};
-static const double START[] = {starts};
-typedef {memory} model_memory;
-int model_rates(const double *x, const double *u, const double *p, double *xdot);
-int model_outputs(const double *x, const double *u, const double *p, double *y);
-int model_tangent(const double *x, const double *u, const double *p, const double *seed, double *change);
-int model_adjoint(const double *x, const double *u, const double *p, const double *weight, double *gradient);
-void model_controller_start(model_memory *memory);
-int model_controller_step(model_memory *memory, const double *y, const double *r, double *commands);
-"""
-
-_FUNCTIONS = """\
-/* Returns 0, or which coordinate, from 1 on, moves no inertia. */
-int model_rates(const double *x, const double *u, const double *p, double *xdot)
-{{
-    double health[{healths}];
-    int k;
-    rates(x, u, p, xdot, health);
-    for (k = 0; k < {count}; k++)
-        if (!(health[k] > {least})) return k + 1;
-    return 0;
-}}
-int model_outputs(const double *x, const double *u, const double *p, double *y) {{ outputs(x, u, p, y); return 0; }}
-int model_tangent(const double *x, const double *u, const double *p, const double *seed, double *change)
-{{
-    tangent(x, u, p, seed, change);
-    return 0;
-}}
-int model_adjoint(const double *x, const double *u, const double *p, const double *weight, double *gradient)
-{{
-    adjoint(x, u, p, weight, gradient);
-    return 0;
-}}
-"""
-
-_WITHOUT = """\
-void model_controller_start(model_memory *memory) { *memory = 0; }
-int model_controller_step(model_memory *memory, const double *y, const double *r, double *commands)
-{
-    (void)memory, (void)y, (void)r, (void)commands;
-    return 0;
-}
-"""
-
-_CONTROLLER = """\
-void model_controller_start(model_memory *memory) {{ {law}_reset(memory, &{LAW}_DEFAULTS); }}
-int model_controller_step(model_memory *memory, const double *y, const double *r, double *commands)
-{{
-    double given[NM + NR + 1];
-    int k, status;
-    for (k = 0; k < NM; k++) given[k] = y[k];
-    for (k = 0; k < NR; k++) given[NM + k] = r[k];
-    status = {law}_step(memory, &{LAW}_DEFAULTS, given, commands);
-{limits}    return status == {LAW}_NOT_FINITE;
-}}
-"""
+    return rate_unit(in_brackets(unit)) if not unit.endswith("/s") else f"{unit}^2"

@@ -39,8 +39,8 @@ def write_fmu(
     """Write an FMU, whole or not at all.
 
     - `name`: of its library; `title`: of the model;
-    - `code`: the model's C by name of file: ``model.h``, which `runtime.c` describes, and what it declares. The instantiation
-      token, a hash of all, is added to ``model.h``;
+    - `code`: C by name of file: ``model.h``, the numbers and functions that ``runtime.c`` needs, and the controller's. To the
+      former the version and the instantiation token, a hash of all, are added;
     - `version`, `kinds`: see `model_description`.
 
     Raises `ModelError` if the C does not compile, or the folder does not exist. Raises `OSError` if the file cannot be written.
@@ -58,7 +58,9 @@ def write_fmu(
     content |= _library(name, sources, compiled, version)
     with replaced_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for place, text in sorted(content.items()):
-            archive.writestr(zipfile.ZipInfo(place, _TIME), text, zipfile.ZIP_DEFLATED)
+            member = zipfile.ZipInfo(place, _TIME)
+            member.external_attr = 0o644 << 16  # who may read it where it is unpacked
+            archive.writestr(member, text, zipfile.ZIP_DEFLATED)
 
 
 def compiler() -> list[str] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from titop.solvers.programs.fmu.description import Variable
 
-_HEADER = """
+_MODEL = """
 #define NP 2
 #define NR {commands}
 #define NU 1
@@ -14,45 +14,51 @@ _HEADER = """
 #define NZ 1
 #define NM 1
 #define NQUATERNIONS 0
+#define HEALTHS 1
+#define LEAST_HEALTH 0.0
 #define SAMPLE_TIME 0.1
 static const int QUATERNIONS[] = {{0}};
 static const double START[] = {{{rest} 2.0, 9.81, 0.0, {rest} 0.3, 0.0}};
-typedef double model_memory;
-int model_rates(const double *x, const double *u, const double *p, double *xdot);
-int model_outputs(const double *x, const double *u, const double *p, double *y);
-int model_tangent(const double *x, const double *u, const double *p, const double *seed, double *out);
-int model_adjoint(const double *x, const double *u, const double *p, const double *weight, double *gradient);
-void model_controller_start(model_memory *memory);
-int model_controller_step(model_memory *memory, const double *y, const double *r, double *c);
-"""
-
-_SOURCE = """
-#include <math.h>
-#include "model.h"
-static double torque(const double *u) { return NC ? u[0] + u[NU + NC - 1] : u[0]; }
-int model_rates(const double *x, const double *u, const double *p, double *xdot)
-{ xdot[0] = x[1], xdot[1] = -p[1] * sin(x[0]) + torque(u) / p[0]; return fabs(x[0]) > 100.0; }
-int model_outputs(const double *x, const double *u, const double *p, double *y)
-{ (void)u, (void)p, y[0] = -cos(x[0]), y[1] = x[0] - 0.1, y[2] = x[0]; return 0; }
 #define X (NP + NU + NC)
-int model_tangent(const double *x, const double *u, const double *p, const double *s, double *o)
-{
+static double torque(const double *u) {{ return NC ? u[0] + u[NU + NC - 1] : u[0]; }}
+static void model_rates(const double *x, const double *u, const double *p, double *xdot, double *health)
+{{ xdot[0] = x[1], xdot[1] = -p[1] * sin(x[0]) + torque(u) / p[0], health[0] = 100.0 - x[0]; }}
+static void model_outputs(const double *x, const double *u, const double *p, double *y)
+{{ (void)u, (void)p, y[0] = -cos(x[0]), y[1] = x[0] - 0.1, y[2] = x[0]; }}
+static void model_tangent(const double *x, const double *u, const double *p, const double *s, double *o)
+{{
     o[0] = s[X + 1];
     o[1] = -p[1] * cos(x[0]) * s[X] - sin(x[0]) * s[1] + s[NP] / p[0] - torque(u) / p[0] / p[0] * s[0];
     o[2] = sin(x[0]) * s[X], o[3] = s[X];
-    return 0;
-}
-int model_adjoint(const double *x, const double *u, const double *p, const double *w, double *g)
-{
+}}
+static void model_adjoint(const double *x, const double *u, const double *p, const double *w, double *g)
+{{
     g[0] = -torque(u) / p[0] / p[0] * w[1], g[1] = -sin(x[0]) * w[1], g[NP] = w[1] / p[0];
     g[X] = -p[1] * cos(x[0]) * w[1] + sin(x[0]) * w[2] + w[3], g[X + 1] = w[0];
-    return 0;
-}
-/* the command is proportional to the error, and to the sum of the errors before */
-void model_controller_start(model_memory *memory) { *memory = 0.0; }
-int model_controller_step(model_memory *memory, const double *y, const double *r, double *c)
+}}
+"""
+
+#: The command is proportional to the error, and to the sum of the errors before; it has limits that do not matter.
+_LAW = """
+#include "law.h"
+#define LAW(name) pend_##name
+#define LAW_DEFAULTS NO_NUMBERS
+#define LAW_NOT_FINITE 1
+static const double LIMITS[][2] = {{-100.0, INFINITY}};
+"""
+_LAW_HEADER = """
+typedef double pend_memory;
+extern const int NO_NUMBERS;
+void pend_reset(pend_memory *memory, const int *numbers);
+int pend_step(pend_memory *memory, const int *numbers, const double *given, double *c);
+"""
+_LAW_SOURCE = """
+#include "law.h"
+const int NO_NUMBERS = 0;
+void pend_reset(pend_memory *memory, const int *numbers) { (void)numbers, *memory = 0.0; }
+int pend_step(pend_memory *memory, const int *numbers, const double *given, double *c)
 {
-    c[0] = 5.0 * (r[0] - y[0]) + 0.5 * *memory, *memory += r[0] - y[0];
+    (void)numbers, c[0] = 5.0 * (given[1] - given[0]) + 0.5 * *memory, *memory += given[1] - given[0];
     return 0;
 }
 """
@@ -77,5 +83,6 @@ def pendulum(controlled: bool = False) -> tuple[list[Variable], dict[str, str]]:
         Variable("height", "output", "m"),
         Variable("hinge.stop", "local", "rad", is_indicator=True),
     ]
-    header = _HEADER.format(commands=int(controlled), rest="0.0," if controlled else "")
-    return variables, {"model.h": header, "model.c": _SOURCE}
+    model = _MODEL.format(commands=int(controlled), rest="0.0," if controlled else "")
+    law = {"law.h": _LAW_HEADER, "law.c": _LAW_SOURCE} if controlled else {}
+    return variables, {"model.h": model + _LAW * controlled, **law}
