@@ -53,7 +53,7 @@ _CHOICES: dict[str, Callable[..., tuple[Any, int]]] = {
 }
 
 
-class _Slopes:
+class _Dependence:
     """The values of a graph on the way from variables to results, with the derivatives of each by its arguments."""
 
     def __init__(self, graph: Graph, results: Sequence[Any], variables: Sequence[Unknown]) -> None:
@@ -100,7 +100,7 @@ def jacobian(results: Array, variables: Sequence[Unknown], reverse: bool = False
     found = np.zeros((len(flat), len(variables)), dtype=object)
     found.fill(0.0)
     if variables:
-        slopes = _Slopes(variables[0].graph, flat, variables)
+        slopes = _Dependence(variables[0].graph, flat, variables)
         if reverse:
             _sweep_back(slopes, flat, found)
         else:
@@ -114,12 +114,12 @@ def along(results: Array, variables: Sequence[Unknown], direction: Sequence[Any]
     flat = list(np.asarray(results, dtype=object).ravel())
     found = array_of([0.0] * len(flat))
     if variables:
-        slopes = _Slopes(variables[0].graph, flat, variables)
+        slopes = _Dependence(variables[0].graph, flat, variables)
         _sweep(slopes, {x.place: d for x, d in zip(variables, direction, strict=True)}, flat, found)
     return found.reshape(np.shape(results))
 
 
-def _sweep(slopes: _Slopes, moved: dict[int, Any], results: Sequence[Any], found: Array) -> None:
+def _sweep(slopes: _Dependence, moved: dict[int, Any], results: Sequence[Any], found: Array) -> None:
     for place in slopes.order:
         if place in slopes.seeds:
             continue
@@ -134,7 +134,7 @@ def _sweep(slopes: _Slopes, moved: dict[int, Any], results: Sequence[Any], found
             found[row] = moved.get(number.place, 0.0)
 
 
-def _sweep_back(slopes: _Slopes, results: Sequence[Any], found: Array) -> None:
+def _sweep_back(slopes: _Dependence, results: Sequence[Any], found: Array) -> None:
     for row, number in enumerate(results):
         if not isinstance(number, Unknown):
             continue

@@ -1,7 +1,7 @@
 """Models and controllers as straight-line programs: all that they compute at a state or a sample, as operations.
 
 - `tracing`: the reference engine's passes, run with numbers that are not known yet, become programs;
-- `readings`: outputs, by the names of signals;
+- `program_outputs`: outputs, by the names of signals;
 - `model_program`: what `Model.program` returns: the programs, and their calls at one state or many;
 - `system_program`: a model between inputs and outputs as programs;
 - `c_text`: numbers, names and comments in C; `c_code`: programs as functions in C;

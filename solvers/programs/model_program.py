@@ -13,9 +13,8 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.basics.user_input import is_finite
 from titop.blocks.contract.own_coordinates import acceleration_unit, effort_unit, rate_unit
-from titop.blocks.programs.program import Program as FunctionProgram
+from titop.blocks.programs import program as straight
 from titop.graph.checking.tree import massless_joint
-from titop.solvers.model.mechanism import Resolved
 from titop.solvers.native import calling
 from titop.solvers.native.programs import SystemCode
 from titop.solvers.programs.tracing import FUNCTIONS, Recorded, traced
@@ -27,7 +26,7 @@ _HEALTH = "health"
 
 
 @dataclass(frozen=True)
-class Program:
+class ModelProgram:
     """Functions of a model as straight-line programs: no branches, no memory, no loops but those over points of soft bodies.
 
     Made by `Model.program`. Each function is an attribute that is called like the model's, with one state or with stacked ones;
@@ -48,7 +47,7 @@ class Program:
         accelerations; calls refuse states at which it is lost.
     """
 
-    functions: Mapping[str, FunctionProgram]
+    functions: Mapping[str, straight.Program]
     names: Mapping[str, tuple[str, ...]]
     units: Mapping[str, tuple[str, ...]]
     at: Mapping[str, Array]
@@ -70,10 +69,14 @@ class Program:
         return f"Program({', '.join(self.functions)}; {self.operations} operations)"
 
 
-class ProgramFunction:
-    """One function of a `Program`, as machine code: compiled when it is first called, and kept in the cache."""
+#: The name under which users know it: inside, a program is that of one function.
+Program = ModelProgram
 
-    def __init__(self, program: Program, name: str) -> None:
+
+class ProgramFunction:
+    """One function of a `ModelProgram`, as machine code: compiled when it is first called, and kept in the cache."""
+
+    def __init__(self, program: ModelProgram, name: str) -> None:
         self.program, self.name, self.function = program, name, program.functions[name]
         self._code = SystemCode(self.function)
         self._shapes = [output.shape for output in self.function.outputs.values()]
@@ -138,18 +141,18 @@ class ProgramFunction:
 
 
 def program(
-    model: Resolved,
+    model: Any,
     *functions: str,
     parameters: Sequence[str] = (),
     inputs: Sequence[str] = (),
     outputs: Sequence[str] | None = None,
     at: Any = None,
-) -> Program:
+) -> ModelProgram:
     """Return the program of functions of a model: `Model.program`."""
     mechanism = model.mechanism
-    known = {"function": FUNCTIONS, "parameter": mechanism.parameters()}
-    for what, names in {"function": functions, "parameter": parameters}.items():
-        for name in names:
+    known: dict[str, Any] = {"function": FUNCTIONS, "parameter": mechanism.parameters()}
+    for what, asked in {"function": functions, "parameter": parameters}.items():
+        for name in asked:
             if name not in known[what]:
                 advice = did_you_mean(name, known[what])
                 raise ModelError(Finding(f"unknown-{what}", f"{what}s", name, f"a {what} that programs know", advice))
@@ -159,8 +162,14 @@ def program(
         at = mechanism.regular_configuration if mechanism.is_constrained else mechanism.probes[1]
     nominal = {"q": mechanism._read_q(at), **{name: np.zeros(mechanism.nv) for name in ("v", "tau", "a")}}
     values = mechanism.parameters()
-    names = {"q": mechanism.configuration_names, **dict.fromkeys(("v", "tau", "a"), mechanism.coordinate_names)}
-    units = {"q": mechanism.assembly.configuration_units, **_coordinate_units(mechanism.assembly.coordinate_units)}
+    names: dict[str, tuple[str, ...]] = {
+        "q": mechanism.configuration_names,
+        **dict.fromkeys(("v", "tau", "a"), mechanism.coordinate_names),
+    }
+    units: dict[str, tuple[str, ...]] = {
+        "q": mechanism.assembly.configuration_units,
+        **_coordinate_units(mechanism.assembly.coordinate_units),
+    }
     ends = [read_name(model, INPUT, name) for name in read_names("inputs", inputs)]
     places, efforts = ([k for of in ends if of.kind == kind for k in of.entries] for kind in (Kind.INPUT, Kind.EFFORT))
     if strange := [of.paths[0] for of in ends if of.kind not in (Kind.INPUT, Kind.EFFORT)]:
@@ -182,7 +191,7 @@ def program(
     healths = [found.evaluate({k: nominal[k] for k in found.inputs}).get(_HEALTH) for found in programs.values()]
     health = min((float(found.min()) for found in healths if found is not None and found.size), default=1.0)
     names["y"], units["y"] = tuple(x for of in read for x in of.paths), tuple(x for of in read for x in units_of(model, of))
-    return Program(programs, names, units, nominal, health)
+    return ModelProgram(programs, names, units, nominal, health)
 
 
 def _coordinate_units(units: Sequence[str]) -> dict[str, tuple[str, ...]]:

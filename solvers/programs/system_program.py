@@ -21,7 +21,7 @@ from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.interaction_loads import target_motion
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.mechanism.inputs import PortPush
-from titop.solvers.programs.readings import reading
+from titop.solvers.programs.program_outputs import reading
 from titop.solvers.programs.tracing import Recorded, naming_blocks
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.system_inputs import SystemInputs

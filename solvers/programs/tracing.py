@@ -28,7 +28,7 @@ from titop.solvers.engines.reference.reference_engine import ReferenceEngine
 from titop.solvers.mechanism.inputs import ActingPush, OwnPush, PortPush, Push
 from titop.solvers.mechanism.system_parameters import perturbed_assembly
 from titop.solvers.model.mechanism import Mechanism
-from titop.solvers.programs.readings import reading
+from titop.solvers.programs.program_outputs import reading
 from titop.solvers.signals.quantities import Quantity
 
 
@@ -67,7 +67,8 @@ class Recorded:
         if parameters:
             assembly = perturbed_assembly(assembly, dict(zip(parameters, given["parameters"], strict=True)))
         self.mechanism = mechanism.twin(partial(ReferenceEngine, assembly=assembly, dtype=object), moved=False)
-        self.engine: Any = self.mechanism.engine
+        engine: Any = self.mechanism.engine
+        self.engine = engine
         self.passes = self.engine.passes
         self.passes.nodes = [
             dataclasses.replace(node, mount=(_snapped(node.mount[0]), node.mount[1])) for node in self.passes.nodes
@@ -79,7 +80,10 @@ class Recorded:
         self.u, self.x = whole[: len(driving.names)], whole[len(driving.names) :]
         self.efforts = self.tau + driving.motors @ self.u
         self.pushes: list[Push] = [
-            *(PortPush(*place, wrench) for place, wrench in zip(driving.places, driving.wrenches(whole), strict=True)),
+            *(
+                PortPush(place.port, place.inertial, wrench)
+                for place, wrench in zip(driving.places, driving.wrenches(whole), strict=True)
+            ),
             *(OwnPush(block, q, v, whole[columns]) for block, q, v, columns in driving.own),
             *(ActingPush(name, whole[columns]) for name, columns in driving.driving),
         ]

@@ -2,8 +2,8 @@
 
 - `domain`: the material at rest, as points and volumes; `quadrature`: those of sections along z, of surfaces and of meshes;
 - `material`: its energy and dissipation per volume;
-- `differentiation`: a user's functions as programs (`program`: lists of operations on numbers) with derivatives; `chain`:
-  derivatives of compositions;
+- `casadi_expressions`: a user's functions as programs (`titop.blocks.programs`) with derivatives; `chain`: derivatives of
+  compositions;
 - `functions`: those of numbers and of the abscissa for kinematics; `deformation`: kinematics that can be composed, and
   primitives; `soft_kinematics`: all of them, and backbones;
 - `law_programs`: the law of a body as programs; `line_programs`: lengths of lines and volumes of cavities;

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.bodies.soft.differentiation import (
+from titop.blocks.bodies.soft.casadi_expressions import (
     Meaning,
     Symbols,
     casadi,

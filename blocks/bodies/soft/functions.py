@@ -16,7 +16,7 @@ from numpy.polynomial import Polynomial, legendre
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT
-from titop.blocks.bodies.soft.differentiation import Expression, as_array, casadi, expression_of, with_slope
+from titop.blocks.bodies.soft.casadi_expressions import Expression, as_array, casadi, expression_of, with_slope
 
 
 def where(condition: Any, yes: Any, no: Any) -> Any:

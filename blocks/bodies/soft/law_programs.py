@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.bodies.soft.chain import Chain, ChainLink, kinematic_links
-from titop.blocks.bodies.soft.differentiation import (
+from titop.blocks.bodies.soft.casadi_expressions import (
     Symbols,
     casadi,
     column,
@@ -26,6 +25,7 @@ from titop.blocks.bodies.soft.differentiation import (
     symmetric,
     unknowns_of,
 )
+from titop.blocks.bodies.soft.chain import Chain, ChainLink, kinematic_links
 from titop.blocks.bodies.soft.material import kelvin_voigt
 from titop.blocks.bodies.soft.soft_fields import with_numbers
 from titop.blocks.bodies.soft.soft_ports import FrameMotion, SoftPort, frame_through

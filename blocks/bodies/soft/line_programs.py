@@ -8,8 +8,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from titop.blocks.bodies.soft.chain import Chain, kinematic_links
-from titop.blocks.bodies.soft.differentiation import (
+from titop.blocks.bodies.soft.casadi_expressions import (
     Symbols,
     casadi,
     column,
@@ -19,6 +18,7 @@ from titop.blocks.bodies.soft.differentiation import (
     symbols,
     symmetric,
 )
+from titop.blocks.bodies.soft.chain import Chain, kinematic_links
 from titop.blocks.bodies.soft.quadrature import APEX, FAN, FIRST, SECOND, SURFACE_SIZE
 from titop.blocks.programs.program import Program
 

@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, numbers_text
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
-from titop.blocks.bodies.soft.differentiation import as_array
+from titop.blocks.bodies.soft.casadi_expressions import as_array
 
 
 def argument_count(function: Callable[..., Any]) -> int:

@@ -10,8 +10,8 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import FieldReader, real_array
+from titop.blocks.bodies.soft.casadi_expressions import casadi, column, substitute, symbols
 from titop.blocks.bodies.soft.chain import Chain
-from titop.blocks.bodies.soft.differentiation import casadi, column, substitute, symbols
 from titop.blocks.bodies.soft.domain import Domain
 from titop.blocks.contract.block import check_port_name
 

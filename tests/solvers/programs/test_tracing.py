@@ -138,7 +138,7 @@ def test_linear_matrices_are_those_of_linearize(name: str) -> None:
     model = SYSTEMS[name]().resolve(engine="reference")
     q, v, tau = (states(model, 1)[key][0] for key in ("q", "v", "tau"))
     inputs, port = [*model.input_names[:2], model.coordinate_names[-1]], model.port_names[-1]
-    outputs = [model.coordinate_names[0], f"{port}.w", f"{port}.dv"]
+    outputs = [f"{model.coordinate_names[0]}.v", f"{port}.w", f"{port}.dv"]
     program = model.linear_program(inputs, outputs)
     given = {"q": q, "v": v, "tau": tau, "u": np.zeros(len(inputs) - 1), "x": np.zeros(model.nx)}
     with pytest.warns(tt.ModelWarning):  # it is no equilibrium

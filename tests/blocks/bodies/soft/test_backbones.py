@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 import titop as tt
-from titop.blocks.bodies.soft.differentiation import symbols
+from titop.blocks.bodies.soft.casadi_expressions import symbols
 
 Array = NDArray[np.float64]
 LENGTH = 0.3

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 import titop as tt
+from titop.blocks.bodies.soft.casadi_expressions import symbols, with_slope
 from titop.blocks.bodies.soft.chain import Chain, ChainLink
-from titop.blocks.bodies.soft.differentiation import symbols, with_slope
 from titop.blocks.bodies.soft.law_programs import LawPrograms
 from titop.blocks.bodies.soft.line_programs import LinePrograms
 from titop.blocks.bodies.soft.soft_ports import SoftPort

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from titop.blocks.bodies.soft.casadi_expressions import symbols
 from titop.blocks.bodies.soft.chain import Chain, ChainLink
-from titop.blocks.bodies.soft.differentiation import symbols
 from titop.blocks.bodies.soft.soft_ports import FrameMotion
 
 Array = NDArray[Any]

@@ -10,7 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from titop.blocks.bodies.soft.differentiation import Expression, expression_of
+from titop.blocks.bodies.soft.casadi_expressions import Expression, expression_of
 from titop.blocks.bodies.soft.functions import POINTS, ShapeSum, array, cosc, polynomial_of, rotation_functions, sinc, where
 
 #: Functions of x, and their closed forms.

@@ -10,7 +10,7 @@ import pytest
 
 import titop as tt
 from tests.refusals import refusal
-from titop.blocks.bodies.soft.differentiation import casadi
+from titop.blocks.bodies.soft.casadi_expressions import casadi
 
 
 def test_libraries_are_themselves() -> None:

@@ -9,7 +9,7 @@ import casadi
 import numpy as np
 import pytest
 
-from titop.blocks.bodies.soft.differentiation import expression_of, symbols
+from titop.blocks.bodies.soft.casadi_expressions import expression_of, symbols
 
 NUMBERS = np.array([0.3, 0.7, -0.4])
 

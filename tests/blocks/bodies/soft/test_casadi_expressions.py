@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.refusals import refusal
-from titop.blocks.bodies.soft.differentiation import (
+from titop.blocks.bodies.soft.casadi_expressions import (
     Expression,
     Symbols,
     as_array,
