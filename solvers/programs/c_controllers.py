@@ -107,7 +107,7 @@ class CController:
 
 
 def read_controller(what: Any, sample_time: Any, plant: Model | None = None) -> CController:
-    """Return what is printed of a controller, or raise `ModelError`; `plant`: whose signals it has, if its point does not say."""
+    """Return what is printed of a controller, or raise `ModelError`; `plant`: whose signals it has, if no point says."""
     loop = what if isinstance(what, Loop) else Loop(what)
     K, step = loop.controller, loop.sample_time if sample_time is None else sample_time
     if isinstance(K, Controller):

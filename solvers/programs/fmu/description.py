@@ -76,7 +76,8 @@ def model_description(
     state = "FMUstate" if version == 2 else "FMUState"
     for kind in kinds:
         tag = {"me": "ModelExchange", "cs": "CoSimulation"}[kind]
-        element = ElementTree.SubElement(root, tag, modelIdentifier=name, **{f"canGetAndSet{state}": "true"})
+        element = ElementTree.SubElement(root, tag, modelIdentifier=name)
+        element.set(f"canGetAndSet{state}", "true")
         element.set(f"canSerialize{state}", "true")
         if kind == "cs":
             element.set("canHandleVariableCommunicationStepSize", "true")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, refuse, warn
-from titop.blocks.basics.tolerances import CANCELLED
+from titop.blocks.basics.tolerances import CANCELLED, SAME
 from titop.blocks.contract.own_coordinates import in_brackets, rate_unit
 from titop.graph.network.assembly import refuse_unsteady
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
@@ -56,7 +56,7 @@ def export_fmu(
 
     It contains the C of the model's equations as a straight-line program, a compiled library where a C compiler is (``cc``,
     ``gcc``, ``clang``, or what the variable CC names), and needs nothing of titop. Names are titop's, with units. Derivatives
-    of rates and outputs along directions are exact, in FMI 3.0 backwards too. States can be saved, restored and written as bytes.
+    of rates and outputs along directions are exact, in FMI 3.0 backwards too. States can be saved, restored, written as bytes.
 
     Co-simulation integrates by Dormand and Prince's method of fifth order. Its steps hold the tolerance that the tool gives
     (1e-8 without; absolute tolerances are a hundredth of it, in SI units). It is explicit: very stiff models take very many
@@ -96,9 +96,9 @@ def export_fmu(
     ------
     ModelError
         For unknown names and ones that are taken twice; for parameters without a program, such as those of composite devices;
-        for blocks without one, such as those whose functions branch on the state; for delays of sensors and actuators; for
-        controllers that are no program in C, or that command an input; for a folder that does not exist; if the C does not
-        compile.
+        for blocks without one, such as those whose functions make floats of the state; for delays of sensors and actuators; for
+        controllers that are no program in C, are delayed by parts of a sample, or command an input; for a folder that does not
+        exist; if the C does not compile.
 
     Examples
     --------
@@ -151,6 +151,9 @@ class _System:
         self.at, self.parameters, model = at, parameters, at.model
         self.controller = None if controller is None else read_controller(controller, None, model)
         law = None if self.controller is None else self.controller.law
+        if self.controller and self.controller.delay > (self.controller.held + SAME) * self.controller.law.sample_time:
+            expected, advice = "whole samples", "make it one; or the sample time shorter"
+            raise ModelError(Finding("bad-delay", "controller.delay", self.controller.delay, expected, advice))
         commands = law.outputs if law else ()
         self.inputs = SystemInputs(model, [*read_names("inputs", inputs), *commands])
         self.nu = len(self.inputs.named) - len(commands)

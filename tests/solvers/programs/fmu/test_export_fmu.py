@@ -324,6 +324,7 @@ K = {"inputs": ["hinge_q"], "outputs": ["hinge_tau"]}
         ("duplicate-name", {"parameters": ["bob.mass", "bob.mass"]}),
         ("no-sample-time", {"controller": control.ss([], [], [], [[1.0]], **K)}),
         ("python-function", {"controller": tt.Controller(lambda t, x, y, r: (x, y), [], ["hinge.q"], ["hinge.tau"], 0.1)}),
+        ("bad-delay", {"controller": tt.Loop(control.ss([], [], [], [[1.0]], 0.1, **K), delay=0.05)}),
         ("duplicate-input", {"inputs": ["hinge"], "controller": control.ss([], [], [], [[1.0]], 0.1, **K)}),
     ],
 )
