@@ -17,7 +17,7 @@ from pathlib import Path
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.local_files import replaced_file
-from titop.solvers.programs.fmu.description import Variable, build_description, model_description
+from titop.solvers.programs.fmu.fmu_description import Variable, build_description, model_description
 
 #: Names of systems in FMI 2.0 and 3.0, with the ending of libraries.
 _SYSTEMS = {"linux": ("linux", "linux", ".so"), "win32": ("win", "windows", ".dll"), "darwin": ("darwin", "darwin", ".dylib")}

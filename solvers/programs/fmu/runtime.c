@@ -145,7 +145,7 @@ static int differentiate(Instance *s, int backwards, const Reference *unknowns, 
     double by[COUNT(NV)] = {0}, of[COUNT(NX + NY + NZ)] = {0};
     size_t k, j;
     for (j = 0; j < m; j++)
-        if (!is_settable(knowns[j])) return fail(s, ERROR, "derivatives are by parameters, inputs and states");
+        if (knowns[j] != 0 && !is_settable(knowns[j])) return fail(s, ERROR, "derivatives are by parameters, inputs and states");
     for (k = 0; k < n; k++)
         if ((unknowns[k] <= NV && !is_settable(unknowns[k])) || unknowns[k] > NV + NX + NY + NZ)
             return fail(s, ERROR, "derivatives are of states, their rates and outputs");
@@ -155,9 +155,10 @@ static int differentiate(Instance *s, int backwards, const Reference *unknowns, 
         model_adjoint(states(s), inputs(s), parameters(s), of, by + NR);
         for (k = 0; k < n; k++) /* states that are outputs */
             if (unknowns[k] <= NV) by[unknowns[k] - 1] += seed[k];
-        for (j = 0; j < m; j++) result[j] = by[knowns[j] - 1];
+        for (j = 0; j < m; j++) result[j] = knowns[j] ? by[knowns[j] - 1] : 0.0; /* of time nothing depends */
     } else {
-        for (j = 0; j < m; j++) by[knowns[j] - 1] += seed[j];
+        for (j = 0; j < m; j++)
+            if (knowns[j]) by[knowns[j] - 1] += seed[j];
         model_tangent(states(s), inputs(s), parameters(s), by + NR, of);
         for (k = 0; k < n; k++) result[k] = unknowns[k] <= NV ? by[unknowns[k] - 1] : of[unknowns[k] - 1 - NV];
     }

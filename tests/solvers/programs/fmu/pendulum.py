@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from titop.solvers.programs.fmu.description import Variable
+from titop.solvers.programs.fmu.fmu_description import Variable
 
 _MODEL = """
 #define NP 2
