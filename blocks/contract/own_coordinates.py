@@ -109,7 +109,7 @@ class OwnCoordinates:
         A complex step (Squire and Trapp, SIAM Review 40, 1998), or differences if imaginary parts are already used by an outer
         complex step.
         """
-        if (graph := graph_of(q)) or (graph := graph_of(direction)):
+        if object in (q.dtype, direction.dtype) and (graph := graph_of(q) or graph_of(direction)):
             return np.tensordot(direction, self._recorded_slopes(graph, function, q)[1], 1)
         if self.complex_safe and not is_complex(q) and not is_complex(direction):
             return imaginary_part(np.asarray(function(self.integrate(q, 1j * COMPLEX_STEP * direction)))) / COMPLEX_STEP
@@ -125,7 +125,7 @@ class OwnCoordinates:
 
     def _with_slopes(self, function: Callable[[Array], Array], q: Array) -> tuple[Array, Array]:
         """Return ``function(q)``, and its derivatives along the coordinates stacked first."""
-        if graph := graph_of(q):
+        if q.dtype == object and (graph := graph_of(q)):
             return self._recorded_slopes(graph, function, q)
         if self.complex_safe and not is_complex(q):  # the value is the real part of any of its complex steps
             steps = (self.integrate(q, 1j * COMPLEX_STEP * direction) for direction in np.eye(self.nv))

@@ -256,7 +256,20 @@ class Model(Resolved):
         """Return the linear model as a function of the operating point, as a `program`: an LPV model without a grid.
 
         ``p.linear_matrices(q, v, tau)`` returns A, B, C and D, of stacked points too. States are as in `linearize`, about a
-        reference that moves with the point. Arguments as in `program`.
+        reference that moves with the point.
+
+        Parameters
+        ----------
+        inputs, outputs : sequence of str
+            As in `linearize`: efforts of joints and inputs of actuators, these first; motions of ports, coordinates, sensors.
+        parameters : sequence of str, optional
+            Names of parameters that are arguments.
+        at : array_like (nq,), optional
+            See `program`.
+
+        Returns
+        -------
+        Program
 
         Raises
         ------
