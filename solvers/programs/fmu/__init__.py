@@ -2,6 +2,6 @@
 
 - `export_fmu`: what users call;
 - `fmu_description`: variables, units and structure as XML;
-- `packing`: sources, compiled library and archive;
+- `fmu_archive`: sources, compiled library and archive;
 - ``runtime.c``: the interface's functions in C, for any model; integration and the clock of a controller for co-simulation.
 """

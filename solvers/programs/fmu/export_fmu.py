@@ -22,8 +22,8 @@ from titop.solvers.programs.c_code import Dialect, FunctionPrinter
 from titop.solvers.programs.c_controllers import read_controller
 from titop.solvers.programs.c_text import c_names, table
 from titop.solvers.programs.controller_text import ControllerText
+from titop.solvers.programs.fmu.fmu_archive import write_fmu
 from titop.solvers.programs.fmu.fmu_description import Variable
-from titop.solvers.programs.fmu.packing import write_fmu
 from titop.solvers.programs.system_program import system_programs
 from titop.solvers.signals.exported import Signal, refuse_twice, signals_of
 from titop.solvers.signals.grammar import MEASURED, OUTPUT, read_name, read_names

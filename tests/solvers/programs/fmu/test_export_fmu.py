@@ -8,7 +8,7 @@ import pytest
 
 import titop as tt
 from tests.example_scripts import script
-from titop.solvers.programs.fmu.packing import compiler
+from titop.solvers.programs.fmu.fmu_archive import compiler
 
 fmpy = pytest.importorskip("fmpy", reason="FMPy runs FMUs")
 for _part in ("validation", "fmi2", "fmi3"):

@@ -12,7 +12,7 @@ from scipy.special import ellipj, ellipk
 
 from tests.solvers.programs.fmu.pendulum import pendulum
 from titop.blocks.basics.errors import ModelError
-from titop.solvers.programs.fmu.packing import compiler, write_fmu
+from titop.solvers.programs.fmu.fmu_archive import compiler, write_fmu
 
 fmpy = pytest.importorskip("fmpy", reason="FMPy runs FMUs")
 for _part in ("validation", "fmi2", "fmi3", "build"):
