@@ -50,15 +50,17 @@ class Dialect:
 
     def number(self, value: float) -> str:
         """Return a constant."""
-        return c_number(value, self.precision) if value == value and abs(value) != float("inf") else _not_finite(value)
+        return c_number(value, self.precision)
 
     def entry(self, array: str, k: int) -> str:
         """Return an entry of an argument."""
         return f"{array}[{k}{self.stride}]"
 
 
-def _not_finite(value: float) -> str:
-    return "NAN" if value != value else "INFINITY" if value > 0 else "(-INFINITY)"
+def distinct(program: Program) -> Program:
+    """Return a program whose outputs have other names than its inputs, and are not empty."""
+    kept = {of: output for of, output in program.outputs.items() if output.values}
+    return replace(program, outputs={f"{of}_result" if of in program.inputs else of: output for of, output in kept.items()})
 
 
 @dataclass(frozen=True)

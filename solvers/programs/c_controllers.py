@@ -139,7 +139,7 @@ def read_controller(what: Any, sample_time: Any, plant: Model | None = None) -> 
         law, family = sampled_law(linear, period), None
     else:
         sources = {key: _source(model, key, source, linear) for key, source in scheduled.schedule.items()}
-        schedule = {key: of if isinstance(of, str) else _constant(of) for key, of in sources.items()}
+        schedule = {key: of if isinstance(of, str) else lambda t, of=of: of for key, of in sources.items()}
         law = scheduled_law(scheduled, linear, schedule, {})
         places = {key: law.inputs.index(of) if isinstance(of, str) else of for key, of in sources.items()}
         family = _read_family(scheduled, first, places)
@@ -191,10 +191,6 @@ def _source(model: Model | None, name: str, source: Any, linear: LinearLaw) -> s
         return name if name not in linear.inputs else f"rho.{name}"
     found = read_source(model, f"schedule[{name!r}]", source, measured_signals(model))
     return found if isinstance(found, str) else found(0.0)
-
-
-def _constant(value: float) -> Any:
-    return lambda t: value
 
 
 def _needed(sample_time: Any) -> Any:

@@ -29,6 +29,8 @@ _COLUMNS, _MARK = 110, r"@real|@p|@P|<(\w+)>"
 
 def c_number(value: float, precision: str) -> str:
     """Return a number as C reads it: the shortest text that gives the same bits in that precision."""
+    if not np.isfinite(value):
+        return "NAN" if value != value else "INFINITY" if value > 0 else "-INFINITY"
     if precision == "double":
         return repr(float(value))
     with np.errstate(over="ignore"):
@@ -39,12 +41,9 @@ def c_number(value: float, precision: str) -> str:
     return f"{single!s}f"
 
 
-def c_names(paths: Iterable[str], known: Iterable[str] = ()) -> dict[str, str]:
-    """Return a name in C for each path: what C forbids becomes an underscore; of the same ones later ones get a number.
-
-    `known`: names that are taken.
-    """
-    taken, result = {*_WORDS, *known}, dict[str, str]()
+def c_names(paths: Iterable[str]) -> dict[str, str]:
+    """Return a name in C for each path: what C forbids becomes an underscore; of the same ones later ones get a number."""
+    taken, result = set(_WORDS), dict[str, str]()
     for path in paths:
         stem = re.sub(r"[^A-Za-z0-9]+", "_", path).strip("_") or "x"
         stem = f"x{stem}" if stem[0].isdigit() else stem

@@ -194,14 +194,11 @@ static const @real sizes[@P_OUTPUTS] = <sizes>;
 int main(void)
 {
     @p_memory memory;
-    @real out[@P_OUTPUTS], error, largest = <zero>;
+    @real out[@P_OUTPUTS];
     int i, k, status = @p_initialize(&memory, &@P_DEFAULTS);
     for (k = 0; k < <samples> && status == @P_OK; k++) {
         status = @p_step(&memory, &@P_DEFAULTS, given[k], out);
-        for (i = 0; i < @P_OUTPUTS; i++) {
-            error = fabs<f>(out[i] - answers[k][i]) / sizes[i];
-            if (!(error <= largest)) { largest = error; }
-        }
+        for (i = 0; i < @P_OUTPUTS; i++) { compare(&out[i], &answers[k][i], 1, sizes[i]); }
     }
     printf("@p: status %d, %d steps, largest error %.1e, allowed %.1e\\n", status, k, (double)largest, (double)<allowed>);
     return status == @P_OK && largest <= <allowed> ? 0 : 1;

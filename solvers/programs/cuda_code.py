@@ -7,7 +7,7 @@ from pathlib import Path
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.local_files import replaced_file
 from titop.blocks.basics.user_input import check_suffix
-from titop.solvers.programs.c_code import TYPES, Dialect, FunctionPrinter
+from titop.solvers.programs.c_code import TYPES, Dialect, FunctionPrinter, distinct
 from titop.solvers.programs.c_text import comment
 from titop.solvers.programs.model_program import Program
 
@@ -24,11 +24,9 @@ def cuda_text(program: Program, precision: str = "double") -> str:
     dialect = Dialect(TYPES[precision], "static __device__ __noinline__", "static __device__", " * n", _CHUNK)
     real, text, states = dialect.precision, "", {"n": "size_t n"}
     for name, function in program.functions.items():
-        arrays = {of: f"const {real} *{of}" for of in function.inputs} | {
-            of: f"{real} *{of}" for of, output in function.outputs.items() if output.values
-        }
-        outputs = [of for of in arrays if of in function.outputs]
-        text += FunctionPrinter(function, f"{name}_values", outputs, arrays | states, dialect).printed().text
+        function = distinct(function)
+        arrays = {of: f"const {real} *{of}" for of in function.inputs} | {of: f"{real} *{of}" for of in function.outputs}
+        text += FunctionPrinter(function, f"{name}_values", list(function.outputs), arrays | states, dialect).printed().text
         own = ", ".join(f"{of} + i" for of in arrays)
         text += (
             f'#ifdef __cplusplus\nextern "C"\n#endif\n__global__ void {name}({", ".join((arrays | states).values())})\n{{\n'

@@ -25,33 +25,50 @@ _APART = """\
 #define {0}_APART static
 #endif
 """
+#: Of tests: the largest error so far, in parts of the size of what is compared; once NaN, it stays so.
+_COMPARE = """\
+static {0} largest = 0;
+
+static void compare(const {0} *found, const {0} *right, int count, {0} size)
+{{
+    int i;
+    for (i = 0; i < count; i++) {{
+        const {0} error = fabs{1}(found[i] - right[i]) / size;
+        if (largest == largest && !(error <= largest)) {{ largest = error; }}
+    }}
+}}
+
+"""
 _CLOSE = "#ifdef __cplusplus\n}\n#endif\n"
 
 
 def export_c(
     what: Any, folder: str | Path, prefix: str | None = None, precision: str = "double", sample_time: float | None = None
 ) -> dict[str, str]:
-    """Write a controller as C99 to a new folder: ``prefix.h``, ``prefix.c``, and ``test_prefix.c``.
+    """Write a controller, or functions of a model, as C99 to a new folder: ``prefix.h``, ``prefix.c`` and ``test_prefix.c``.
 
     The C needs no library but the standard's mathematics, no heap and no recursion. What can be tuned is in a structure
     ``prefix_parameters``, with defaults; functions return a status, 0 when all is well. The header says what every entry of the
-    inputs and outputs is, with units where they are known, how many operations a step takes and how much stack. The test
-    compares with titop's numbers: it is a program that prints the largest error, and returns 0 if it is as small as rounding
-    explains, on the target too.
+    arrays is, with units where they are known, how many operations functions take and how much stack. The test is a program
+    that compares with titop's numbers, on the target too: it prints the largest errors, and returns 0 if rounding explains
+    them.
 
-    ``prefix_initialize`` and ``prefix_reset`` set a controller's memory to rest, ``prefix_step`` computes a sample. With a
+    Of controllers, ``prefix_initialize`` and ``prefix_reset`` set the memory to rest, ``prefix_step`` computes a sample. With a
     `Loop` its whole samples of delay are in the step; the header says how long after a sample the outputs act. With its
     operating point (of `trim`) a step takes the model's outputs and references and gives its inputs; without one it takes what
     the state space takes. Families are interpolated, and sampled by Tustin's rule, at every sample, as `ScheduledController`
     does. Noise and limits of actuators belong to the plant: they are not in the C.
 
+    Of a `Program`, there is a function ``prefix_name`` for each of its functions, which takes their inputs and gives their
+    outputs; where accelerations are solved for, its status is the place, from 1, of a coordinate that moves no inertia.
+
     Parameters
     ----------
-    what : control.StateSpace, control.TransferFunction, LPVModel, ScheduledController of an LPVModel, or Loop of these
+    what : control.StateSpace, control.TransferFunction, LPVModel, ScheduledController of an LPVModel, Loop of these, or Program
     folder : str or Path
         A new one; it is written whole or not at all.
     prefix : str, optional
-        Of all names in C; the system's name by default.
+        Of all names in C; the controller's name by default, or ``model``.
     precision : str
         ``"double"`` or ``"single"``.
     sample_time : float, s, optional
@@ -60,7 +77,8 @@ def export_c(
     Returns
     -------
     dict of str to str
-        The names in C of inputs and outputs, by their names in titop: what C forbids has become an underscore.
+        The names in C of entries and parameters, by those in titop (of a program's arrays as in ``q:hinge``): what C forbids
+        has become an underscore.
 
     Raises
     ------
@@ -93,11 +111,12 @@ def export_c(
         text = ControllerText(controller, name, kind)
     head = comment("\n   ".join([*text.about, f"Written by titop {sys.modules['titop'].__version__}. ISO C99."]))
     apart = _APART.format(name.upper()) if isinstance(text, ProgramText) else ""
+    compare = _COMPARE.format(kind, "f" if kind == "float" else "")
     guard = f"{name.upper()}_H"
     files = {
         f"{name}.h": f"{head}\n#ifndef {guard}\n#define {guard}\n\n{_OPEN}\n{text.header}\n{_CLOSE}\n#endif\n",
         f"{name}.c": f'{head}\n#include <math.h>\n#include "{name}.h"\n\n{apart}{text.source}',
-        f"test_{name}.c": f'{head}\n#include <math.h>\n#include <stdio.h>\n#include "{name}.h"\n\n{text.test}',
+        f"test_{name}.c": f'{head}\n#include <math.h>\n#include <stdio.h>\n#include "{name}.h"\n\n{compare}{text.test}',
     }
     with new_folder(folder) as path:
         for file, content in files.items():

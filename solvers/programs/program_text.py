@@ -8,7 +8,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED, EPS
-from titop.solvers.programs.c_code import CFunction, Dialect, FunctionPrinter
+from titop.solvers.programs.c_code import CFunction, Dialect, FunctionPrinter, distinct
 from titop.solvers.programs.c_text import allowed_error, c_names, c_number, comment, enumeration, fill, stack_bytes, table
 from titop.solvers.programs.model_program import Program
 
@@ -22,9 +22,9 @@ _NAMED, _PARAMETERS = ("q", "v", "u", "x", "y"), "parameters"
 _CHECK = """\
 static int check_<name>(void)
 {
-<tables>    static const @real sizes[] = <sizes>;
-    @real <declared>, error, largest = <zero>;
-    int i, k, status = 0;
+<tables>    @real <declared>;
+    int k, status = 0;
+    largest = <zero>;
     for (k = 0; k < <samples> && status == 0; k++) {
         status = @p_<name>(<arguments>);
 <compare>    }
@@ -45,10 +45,11 @@ class ProgramText:
 
     def __init__(self, program: Program, prefix: str, dialect: Dialect) -> None:
         self._program, self._prefix, self._dialect, self._real = program, prefix, dialect, dialect.precision
+        self._functions = {name: distinct(function) for name, function in program.functions.items()}
         self._fields = c_names(program.names.get(_PARAMETERS, ()))
         self.names: dict[str, str] = dict(self._fields)
         places = ""
-        used = {of for function in program.functions.values() for of in (*function.inputs, *function.outputs)}
+        used = {of for function in self._functions.values() for of in (*function.inputs, *function.outputs)}
         for kind in (kind for kind in _NAMED if kind in used and program.names[kind]):
             own, arrays = c_names(program.names[kind]), ("v", "a", "tau") if kind == "v" else (kind,)
             units = zip(*(program.units[array] for array in arrays), strict=True)
@@ -57,43 +58,36 @@ class ProgramText:
             places += f"#define {prefix.upper()}_N{kind.upper()} {len(own)}\n\n"
             places += enumeration(title, f"{prefix}_{kind}", dict(zip(own.values(), notes, strict=True)))
             self.names |= {f"{kind}:{path}": f"{prefix}_{kind}_{name}".upper() for path, name in own.items()}
-        printed = {name: self._printed(name) for name in program.functions}
+        printed = {name: self._printed(name) for name in self._functions}
         self.about = [
             f"{prefix}: functions of a model. Arrays may not overlap; matrices are row by row. No heap, no recursion."
         ]
         for name, function in printed.items():
-            stack = stack_bytes(function.numbers + self._nv, self._real, 4)
+            stack = stack_bytes(function.numbers + len(program.names["v"]), self._real, 4)
             self.about.append(f"{prefix}_{name}: {function.operations} operations, at most {stack} bytes of stack.")
-        heads = "".join(f"\n{comment(self._note(name))}\n{self._head(name)};\n" for name in program.functions)
+        heads = "".join(f"\n{comment(self._note(name))}\n{self._head(name)};\n" for name in self._functions)
         self.header = places + self._structure() + heads.lstrip("\n")
         self.source = self._defaults() + "".join(function.text for function in printed.values())
-        self.test = "".join(map(self._check, program.functions)) + self._main()
-
-    @property
-    def _nv(self) -> int:
-        return len(self._program.names["v"])
+        self.test = "".join(map(self._check, self._functions)) + self._main()
 
     def _arguments(self, name: str) -> dict[str, str]:
         """Return the declarations of a function's inputs, by name."""
-        inputs, real = self._program.functions[name].inputs, self._real
+        inputs, real = self._functions[name].inputs, self._real
         return {
             of: f"const {self._prefix}_{_PARAMETERS} *{_PARAMETERS}" if of == _PARAMETERS else f"const {real} {of}[{size}]"
             for of, size in inputs.items()
         }
 
-    def _outputs(self, name: str) -> dict[str, int]:
-        """Return the sizes of a function's outputs, of those that are not empty."""
-        return {of: len(output.values) for of, output in self._program.functions[name].outputs.items() if output.values}
-
     def _results(self, name: str) -> dict[str, int]:
-        return {of: size for of, size in self._outputs(name).items() if of != HEALTH}
+        """Return the sizes of a function's outputs but its health."""
+        return {of: len(output.values) for of, output in self._functions[name].outputs.items() if of != HEALTH}
 
     def _head(self, name: str) -> str:
         arguments = [*self._arguments(name).values(), *(f"{self._real} {of}[{n}]" for of, n in self._results(name).items())]
         return f"int {self._prefix}_{name}({', '.join(arguments)})"
 
     def _note(self, name: str) -> str:
-        outputs = self._program.functions[name].outputs
+        outputs = self._functions[name].outputs
         shapes = ", ".join(f"{of} {list(outputs[of].shape)}" for of in self._results(name))
         status = "the place, from 1, of a coordinate without inertia, else 0" if HEALTH in outputs else "0"
         return f"Gives {shapes}. Returns {status}."
@@ -105,9 +99,9 @@ class ProgramText:
 
     def _printed(self, name: str) -> CFunction:
         """Return a public function, and the static ones that it calls."""
-        function, inner = self._program.functions[name], f"{self._prefix}_{name}_values"
-        arguments = self._arguments(name) | {of: f"{self._real} *{of}" for of in self._outputs(name)}
-        found = FunctionPrinter(function, inner, list(self._outputs(name)), arguments, self._dialect, self._place).printed()
+        function, inner = self._functions[name], f"{self._prefix}_{name}_values"
+        arguments = self._arguments(name) | {of: f"{self._real} *{of}" for of in function.outputs}
+        found = FunctionPrinter(function, inner, list(function.outputs), arguments, self._dialect, self._place).printed()
         call = f"{inner}({', '.join(arguments)});\n"
         if HEALTH in function.outputs:
             count = len(function.outputs[HEALTH].values)
@@ -141,15 +135,15 @@ class ProgramText:
 
     def _cases(self, name: str) -> tuple[dict[str, Array], dict[str, Array], float]:
         """Return inputs of a function, its outputs (samples, size), and what single precision costs."""
-        rng, function, at = np.random.default_rng(_SEED), self._program.functions[name], self._program.at
-        given = {
-            of: at[of] + (0.0 if of == _PARAMETERS else _SPREAD * rng.standard_normal((_SAMPLES, size)))
-            for of, size in function.inputs.items()
-        }
+        rng, function, at = np.random.default_rng(_SEED), self._functions[name], self._program.at
+        given = {of: at[of] for of in function.inputs}
+        for of, size in function.inputs.items():
+            if of != _PARAMETERS:
+                given[of] = at[of] + _SPREAD * rng.standard_normal((_SAMPLES, size)) * (np.arange(_SAMPLES) > 0)[:, None]
         found = function.evaluate(given)
         usable = np.ones(_SAMPLES, dtype=bool)
-        for of in self._outputs(name):
-            found[of] = np.broadcast_to(found[of], (_SAMPLES, *function.outputs[of].shape)).reshape(_SAMPLES, -1)
+        for of, output in function.outputs.items():
+            found[of] = np.broadcast_to(found[of], (_SAMPLES, *output.shape)).reshape(_SAMPLES, -1)
             usable &= (np.isfinite(found[of]) if of != HEALTH else found[of] > math.sqrt(CANCELLED)).all(axis=-1)
         answers = {of: found[of][usable] for of in self._results(name)}
         given = {of: rows if of == _PARAMETERS else rows[usable] for of, rows in given.items()}
@@ -170,15 +164,12 @@ class ProgramText:
         )
         arguments = [f"&{self._prefix.upper()}_DEFAULTS" if of == _PARAMETERS else f"{of}[k]" for of in given]
         compare = "".join(
-            f"        for (i = 0; i < {rows.shape[1]}; i++) {{\n"
-            f"            error = fabs{'f' if real == 'float' else ''}({of}[i] - {of}_answer[k][i]) / sizes[{j}];\n"
-            "            if (!(error <= largest)) { largest = error; }\n        }\n"
-            for j, (of, rows) in enumerate(answers.items())
+            f"        compare({of}, {of}_answer[k], {rows.shape[1]}, {self._dialect.number(_size(rows))});\n"
+            for of, rows in answers.items()
         )
         values = {
             "name": name,
             "tables": written,
-            "sizes": table([_size(rows) for rows in answers.values()], real),
             "declared": ", ".join(f"{of}[{rows.shape[1]}]" for of, rows in answers.items()),
             "zero": c_number(0.0, real),
             "samples": str(len(next(iter(answers.values())))),
@@ -189,7 +180,7 @@ class ProgramText:
         return fill(_CHECK, self._prefix, real, values)
 
     def _main(self) -> str:
-        calls = "".join(f"    failed += check_{name}();\n" for name in self._program.functions)
+        calls = "".join(f"    failed += check_{name}();\n" for name in self._functions)
         return f"int main(void)\n{{\n    int failed = 0;\n{calls}    return failed == 0 ? 0 : 1;\n}}\n"
 
 

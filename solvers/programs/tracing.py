@@ -78,7 +78,8 @@ class Recorded:
         whole[list(inputs)] = given.get("u", whole[:0])
         whole[len(driving.names) :] = given.get("x", whole[:0])
         self.u, self.x = whole[: len(driving.names)], whole[len(driving.names) :]
-        self.efforts = self.tau + driving.motors @ self.u
+        self.driven = driving.motors @ self.u
+        self.efforts = self.tau + self.driven
         self.pushes: list[Push] = [
             *(
                 PortPush(place.port, place.inertial, wrench)
@@ -133,7 +134,7 @@ class Recorded:
     def needed(self, a: Array) -> Array:
         """Return the efforts that accelerations need."""
         m = self.mechanism
-        needed = self.engine.dynamics.tree_inverse(self.q, self.v, a, self.pushes) - (self.efforts - self.tau)
+        needed = self.engine.dynamics.tree_inverse(self.q, self.v, a, self.pushes) - self.driven
         if not m.is_constrained:
             return needed
         rows = m.constraints_at(self.q, self.v)

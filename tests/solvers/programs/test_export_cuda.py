@@ -12,7 +12,7 @@ import pytest
 
 import titop as tt
 from tests.c_programs import compile_c, needs_compiler
-from tests.solvers.programs.test_export_programs import lander, states
+from tests.solvers.programs.test_export_programs import free_states, lander
 
 #: What CUDA has and C has not.
 SHIM = """\
@@ -46,7 +46,7 @@ def test_a_thread_for_each_state(precision: str, tolerance: float, tmp_path: Pat
     )
     done = compile_c([tmp_path / "f.c"], tmp_path / "f.so", "-shared", "-fPIC", "-Wno-missing-prototypes")
     assert not done.returncode, done.stderr
-    given, kind = states(m, n), np.float64 if precision == "double" else np.float32
+    given, kind = free_states(m, n), np.float64 if precision == "double" else np.float32
     given = {name: given[name] for name in ("q", "v", "tau")} | {"mass": np.linspace(0.5, 2.0, n)[:, None]}
     columns = [np.ascontiguousarray(rows.T, dtype=kind) for rows in given.values()]
     a, health = np.full((m.nv, n), np.nan, kind), np.full((m.nv, n), np.nan, kind)

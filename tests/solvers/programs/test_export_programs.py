@@ -12,6 +12,8 @@ import pytest
 import titop as tt
 from tests.c_programs import CompiledC, compile_c, needs_compiler, run_test
 from tests.closed_systems import four_bar
+from tests.every_kind import SYSTEMS, states
+from tests.solvers.programs.test_tracing import LARGE, WITHOUT
 from titop.blocks.basics.spatial import Array
 from titop.blocks.programs.graph import Graph, chosen_of
 from titop.blocks.programs.program import LOADS, ONCE, OWN, SHARED, TOTAL, TOTALS, Output, PointLoop, Program, Value
@@ -40,7 +42,7 @@ def lander() -> tt.System:
     return s
 
 
-def states(m: tt.Model, n: int = 5) -> dict[str, Array]:
+def free_states(m: tt.Model, n: int = 5) -> dict[str, Array]:
     rng = np.random.default_rng(3)
     q = np.array([m.random_configuration(rng) for _ in range(n)])
     return {"q": q, **{name: rng.standard_normal((n, m.nv)) for name in ("v", "tau", "a")}}
@@ -48,7 +50,7 @@ def states(m: tt.Model, n: int = 5) -> dict[str, Array]:
 
 def compared(compiled: CompiledC, m: tt.Model, name: str, more: tuple[Any, ...] = (), **loads: Any) -> float:
     """Return the largest difference of a function in C from the model's, in parts of the largest entry."""
-    given, worst = states(m), 0.0
+    given, worst = free_states(m), 0.0
     for k in range(len(given["q"])):
         state = [given[of][k] for of in FUNCTIONS[name]]
         right = getattr(m, name)(*state, **loads)
@@ -90,8 +92,11 @@ def test_parameters_stay_tunable(tmp_path: Path) -> None:
     other = m.with_parameters(changed)
     assert compared(compiled, other, "forward_dynamics", (u, values), u=u) <= 1e-13
     assert compared(compiled, other, "forward_dynamics", (u, compiled.defaults), u=u) > 1e-3
+    source = tmp_path / "c" / "lander.c"
+    source.write_text(source.read_text().replace("LANDER_DEFAULTS = {1.0,", "LANDER_DEFAULTS = {1.0000001,"))
+    assert run_test(tmp_path / "c", "lander")[0] == 1
     values[0] = -np.inf
-    state = [rows[0] for rows in states(m).values()][:3]
+    state = [rows[0] for rows in free_states(m).values()][:3]
     assert compiled.call("forward_dynamics", *state, u, values, np.zeros(m.nv)) > 0
 
 
@@ -188,3 +193,25 @@ def test_refusals(tmp_path: Path) -> None:
             tt.export_c(program, tmp_path / "c", *arguments)
         assert [found.code for found in error.value.findings] == [code]
         assert not (tmp_path / "c").exists()
+
+
+@needs_compiler
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name for name in SYSTEMS if name not in LARGE | WITHOUT])
+def test_every_kind_of_system(name: str, tmp_path: Path) -> None:
+    """The test that is written compares with the program in NumPy, which is compared with the engines elsewhere."""
+    m = SYSTEMS[name]().resolve(engine="reference")
+    at = states(m, 1)["q"][0]
+    tt.export_c(m.program("rates", "inverse_dynamics", inputs=m.input_names, outputs=[], at=at), tmp_path / "c", "system")
+    status, said = run_test(tmp_path / "c", "system")
+    assert status == 0, said
+
+
+@needs_compiler
+@pytest.mark.long
+def test_soft_bodies_stay_loops(tmp_path: Path) -> None:
+    m = SYSTEMS["soft bodies"]().resolve(engine="reference")
+    tt.export_c(m.program("energy"), tmp_path / "c", "soft")
+    assert "_loop_0(shared, w + 0);" in (tmp_path / "c" / "soft.c").read_text()
+    status, said = run_test(tmp_path / "c", "soft")
+    assert status == 0, said
