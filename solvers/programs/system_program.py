@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.spatial import Array, solve
 from titop.blocks.contract.block import Block
 from titop.blocks.joints.friction_and_limits import CoordinateLimits, stop_bounds
 from titop.blocks.joints.joint import Joint
@@ -34,6 +34,8 @@ class SystemPrograms(NamedTuple):
     - `outputs`: ``y``, the outputs; the gaps, which are zero where stops and contacts switch; and what is measured;
     - `tangent`: the ``change`` of [xdot; outputs; gaps] with a ``seed``, the change of [p; u; x];
     - `adjoint`: the ``gradient`` by [p; u; x] of a sum of [xdot; outputs; gaps] with a ``weight`` each;
+    - `closed`: ``closed``, the states moved back to the constraints by a step of Newton's method; None without constraints,
+      and where motions are imposed;
     - `gaps`: the gaps' names.
     """
 
@@ -41,6 +43,7 @@ class SystemPrograms(NamedTuple):
     outputs: Program
     tangent: Program
     adjoint: Program
+    closed: Program | None
     gaps: tuple[str, ...]
 
 
@@ -113,13 +116,15 @@ def _programs(
     a, efforts, healths = _accelerations(recorded, inputs.prescribed)
     at = copy.copy(recorded)
     at.tau = efforts
-    xdot, y, seen, health = (
+    constrained = recorded.mechanism.is_constrained and not inputs.prescribed.any()
+    xdot, y, seen, health, closed = (
         replaced(np.concatenate([np.zeros(0, dtype=object), *parts]), in_place)
         for parts in (
             [recorded.tangent @ recorded.v, a, recorded.changes],
             [*(reading(at, of, a) for of in outputs), *gaps],
             [reading(at, of, a) for of in measured],
             [healths],
+            [*_closed(recorded), recorded.x] if constrained else [],
         )
     )
     sizes = {"states": len(x), "inputs": len(w), "parameters": len(parameters)}
@@ -130,8 +135,9 @@ def _programs(
     return SystemPrograms(
         graph.program(sizes, {"xdot": xdot, "health": health}),
         graph.program(sizes, {"y": np.concatenate([y, seen])}),
-        graph.program(sizes | {"seed": len(seed)}, {"change": along(both, by, seed)}),
+        graph.program(sizes | {"seed": len(seed)}, {"change": along(both, by, [*seed])}),
         graph.program(sizes | {"weight": len(weight)}, {"gradient": gradient}),
+        graph.program(sizes, {"closed": closed}) if constrained else None,
         names,
     )
 
@@ -142,10 +148,22 @@ def _accelerations(recorded: Recorded, imposed: Array) -> tuple[Array, Array, Ar
         return recorded.forward[0], recorded.tau, recorded.forward[1]
     q, v, a, efforts, pushes = recorded.q, recorded.v, recorded.a, recorded.efforts, recorded.pushes
     if recorded.mechanism.is_constrained:
-        a, found = closed_dynamics.hybrid(recorded.mechanism, q, v, efforts, a, imposed, pushes)
+        rank = closed_dynamics.rank_of_free(recorded.original, recorded.nominal["q"], imposed)
+        a, found = closed_dynamics.hybrid(recorded.mechanism, q, v, efforts, a, imposed, pushes, held_rank=rank)
     else:
         a, found = recorded.passes.resolve(q, v, a, efforts, imposed, pushes)[:2]
     return a, np.where(imposed, found - (efforts - recorded.tau), recorded.tau), np.ones(0, dtype=object)
+
+
+def _closed(recorded: Recorded) -> tuple[Array, Array]:
+    """Return configuration and rates, moved to the constraints along the shortest way in sizes of coordinates."""
+    m = recorded.mechanism
+    rows = m.constraints_at(recorded.q, recorded.v)
+    chosen = closed_dynamics.partition_at(m, rows.jacobian, recorded.rank).rows
+    J = rows.jacobian[chosen]
+    back = (J * m.scale.coordinates**2).T
+    off = back @ solve(J @ back, np.column_stack([rows.error[chosen], J @ recorded.v]))
+    return recorded.q - recorded.tangent @ off[:, 0], recorded.v - off[:, 1]
 
 
 def _gaps(recorded: Recorded) -> tuple[tuple[str, ...], list[Array]]:
@@ -154,9 +172,10 @@ def _gaps(recorded: Recorded) -> tuple[tuple[str, ...], list[Array]]:
     assembly, blocks = mechanism.assembly, recorded.original.assembly.blocks
     for block in (*assembly.blocks_with_coordinates, *assembly.limits):
         if isinstance(block, Joint | CoordinateLimits):
-            which, signs, _ = stop_bounds(blocks[block.name].limit_numbers)
-            is_alone = isinstance(block, CoordinateLimits)
-            q = recorded.q[[assembly.place(block.joint)[0]] if is_alone else assembly.q_slices[block.name]]
+            known: Any = blocks[block.name]
+            which, signs, _ = stop_bounds(known.limit_numbers)
+            in_q = [assembly.place(block.joint)[0]] if isinstance(block, CoordinateLimits) else assembly.q_slices[block.name]
+            q = recorded.q[in_q]
             gaps.append(signs * (q[which] - block.limit_numbers[which, (signs < 0).astype(int)]))
             names += [f"{block.name}.switch[{k}]" for k in range(len(which))]
     for loop in mechanism.interactions:

@@ -38,6 +38,7 @@ _FUNCTIONS = {
     "outputs": ((), ("y",)),
     "tangent": (("seed",), ("change",)),
     "adjoint": (("weight",), ("gradient",)),
+    "closed": ((), ("closed",)),
 }
 
 
@@ -66,7 +67,8 @@ def export_fmu(
     are the event indicators of model exchange. Nothing jumps, so that tools may also ignore them.
 
     Configurations are states as they are. Quaternions among them are divided by their norms inside. With closures, states must
-    satisfy the constraints where a simulation begins; then accelerations do, and what remains is the integration's error.
+    satisfy the constraints where a simulation begins. Co-simulation moves them back to the constraints after every step; in
+    model exchange accelerations alone satisfy these, and what remains is the integration's error.
 
     Filters of the paths of sensors and actuators are part of the model; noise, bias, quantisation and the like are not.
 
@@ -255,10 +257,13 @@ class _System:
             rows = ", ".join("{" + ", ".join(map(_DIALECT.number, map(float, pair))) + "}" for pair in limits)
             text += f'#include "law.h"\n#define LAW(name) {name}_law_##name\n#define LAW_DEFAULTS {P}_DEFAULTS\n'
             text += f"#define LAW_NOT_FINITE {P}_NOT_FINITE\nstatic const double LIMITS[][2] = {{{rows}}};\n"
+        text += "#define CLOSED\n" * (programs.closed is not None)
         for field, (own, results) in _FUNCTIONS.items():
+            if (program := getattr(programs, field)) is None:
+                continue
             arguments = {each: f"const double *{each}" for each in ("states", "inputs", "parameters", *own)}
             arguments |= {each: f"double *{each}" for each in results}
-            printer = FunctionPrinter(getattr(programs, field), f"model_{field}", results, arguments, _DIALECT)
+            printer = FunctionPrinter(program, f"model_{field}", results, arguments, _DIALECT)
             text += printer.printed().text
         return {"model.h": text, **more}
 

@@ -215,9 +215,15 @@ static int integrate(Instance *s, double end)
         }
         error = is_possible && isfinite(error) ? sqrt(error) : 1e10;
         if (error <= 1.0) {
+#ifdef CLOSED /* back to the constraints, by a step of Newton's method */
+            model_closed(y, inputs(s), parameters(s), x);
+            normalise(x);
+            if (!rates_at(s, x, k[0])) return fail(s, ERROR, "there are no accelerations at this state");
+#else
             normalise(y);
             memcpy(x, y, NX * sizeof(double));
             memcpy(k[0], k[6], NX * sizeof(double));
+#endif
             s->now.time = is_last ? end : s->now.time + h;
             s->known = 0;
         } else if (h < 1e-14 * fmax(1.0, fabs(s->now.time)))

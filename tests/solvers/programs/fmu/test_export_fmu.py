@@ -264,6 +264,33 @@ def test_closed_loops(tmp_path):
     assert np.abs(r["c.v"] - t.v[:, 2]).max() < 1e-9
 
 
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+def test_closed_loops_stay_closed(tmp_path):
+    """Co-simulation moves states back to the constraints; with model exchange they drift, as accelerations alone are closed."""
+    m = four_bar()
+    q = m.assemble([-1.2, 1.3, -1.1])
+    tt.export_fmu(m, tmp_path / "a.fmu", point=q)
+    drifts = []
+    for kind in ("CoSimulation", "ModelExchange"):
+        r = simulate(tmp_path / "a.fmu", kind, stop=5.0, tolerance=1e-6)
+        drifts.append(max(np.abs(m.closure_error(x)).max() for x in columns(r, "a.q", "b.q", "c.q")))
+    assert drifts[0] < 1e-9 < drifts[1]  # what a step of Newton's method leaves of errors of 1e-6; and what they add up to
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+def test_imposed_motion_of_a_closed_loop(tmp_path):
+    m = four_bar()
+    q = m.assemble([-1.2, 1.3, -1.1])
+    tt.export_fmu(m, tmp_path / "a.fmu", inputs=["a.a"], outputs=["a.q", "c.q", "a.tau"], point=q)
+    r = simulate(tmp_path / "a.fmu", stop=0.5, start_values={"a.a": 1.0})
+    turned = {"a": lambda t: (q[0] + t * t / 2, t, 1.0)}
+    t = tt.simulate(m, r["time"], q, np.zeros(m.nv), prescribed=turned, rtol=1e-12, atol=1e-14, progress=False)
+    assert np.abs(r["c.q"] - t.q[:, 2]).max() < 1e-9
+    np.testing.assert_allclose(
+        r["a.tau"], t.tau[:, 0], atol=1e-8 * np.abs(t.tau).max()
+    )  # of accelerations, on states 1e-10 apart
+
+
 @pytest.mark.parametrize(("version", "kind"), [(3, "CoSimulation"), (2, "ModelExchange")])
 @pytest.mark.parametrize("delay", [0.0, 0.05])
 def test_sampled_controller_inside(tmp_path, version, kind, delay):
