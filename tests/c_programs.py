@@ -33,6 +33,15 @@ def run_test(folder: Path, prefix: str) -> tuple[int, str]:
     return ran.returncode, ran.stdout
 
 
+def stack_used(source: Path, *flags: str) -> dict[str, int]:
+    """Return the bytes of stack of each function, or skip the test where the compiler does not tell."""
+    done = compile_c([source], source.with_suffix(".o"), "-c", "-fstack-usage", *flags)
+    if done.returncode:
+        pytest.skip("this compiler does not tell what stack it uses")
+    rows = (line.split("\t") for line in next(source.parent.glob("*.su")).read_text().splitlines())
+    return {row[0].split(":")[-1].split(".")[0]: int(row[1]) for row in rows}
+
+
 class CompiledC:
     """The functions of a folder of C, called with arrays."""
 

@@ -63,8 +63,10 @@ class ProgramText:
             f"{prefix}: functions of a model. Arrays may not overlap; matrices are row by row. No heap, no recursion."
         ]
         for name, function in printed.items():
-            stack = stack_bytes(function.numbers + len(program.names["v"]), self._real, 4)
-            self.about.append(f"{prefix}_{name}: {function.operations} operations, at most {stack} bytes of stack.")
+            stack = stack_bytes(function.numbers + len(program.names["v"]), self._real, 5)
+            self.about.append(
+                f"{prefix}_{name}: {function.operations} operations, at most {stack} bytes of stack if optimised."
+            )
         heads = "".join(f"\n{comment(self._note(name))}\n{self._head(name)};\n" for name in self._functions)
         self.header = places + self._structure() + heads.lstrip("\n")
         self.source = self._defaults() + "".join(function.text for function in printed.values())

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.c_programs import CompiledC, compile_c, needs_compiler, run_test
+from tests.c_programs import CompiledC, compile_c, needs_compiler, run_test, stack_used
 from tests.closed_systems import four_bar
 from tests.every_kind import SYSTEMS, states
 from tests.solvers.programs.test_tracing import LARGE, WITHOUT
@@ -77,6 +77,17 @@ def test_a_tree_is_the_compiled_engines(precision: str, tolerance: float, tmp_pa
     compiled = CompiledC(tmp_path / "c", "lander", np.float64 if precision == "double" else np.float32)
     for name in FUNCTIONS:
         assert compared(compiled, m, name) <= tolerance, name
+
+
+@needs_compiler
+def test_functions_take_no_more_stack_than_is_said(tmp_path: Path) -> None:
+    tt.export_c(lander().resolve().program("forward_dynamics_derivatives"), tmp_path / "c", "lander")
+    used = stack_used(tmp_path / "c" / "lander.c")
+    said = int((tmp_path / "c" / "lander.h").read_text().split(" bytes of stack")[0].split()[-1])
+    name = "lander_forward_dynamics_derivatives"
+    chunks = [size for function, size in used.items() if function.startswith(f"{name}_values_")]
+    assert len(chunks) > 5
+    assert used[name] + used[f"{name}_values"] + max(chunks) <= said
 
 
 @needs_compiler
