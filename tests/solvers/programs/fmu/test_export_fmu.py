@@ -319,6 +319,7 @@ def test_sampled_controller_inside(tmp_path, version, kind, delay):
     assert np.abs(t.u).max() == 6.0  # the motor's limit acts
 
 
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 def test_lost_inertia_is_an_error(tmp_path):
     """At a state where a coordinate moves no inertia there are no accelerations."""
     s = tt.System("lost", gravity=[0, 0, 0])
@@ -379,6 +380,7 @@ class Branching(tt.RigidBody):
         return super().gyroscopic(q, v, twist) * float(twist[4])
 
 
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 def test_block_without_program_is_named(tmp_path):
     s = tt.System("own", gravity=[0, 0, 0])
     s.connect("world", Branching("odd", 1.0, [0, 0, 1.0]), tt.Revolute("hinge", axis=[0, 1, 0]))
