@@ -146,6 +146,7 @@ from .solvers.pointing.pointing_budget import PointingBudget as PointingBudget
 from .solvers.pointing.pointing_budget import pointing_budget as pointing_budget
 from .solvers.programs.cuda_code import export_cuda as export_cuda
 from .solvers.programs.export_c import export_c as export_c
+from .solvers.programs.fmu.export_fmu import export_fmu as export_fmu
 from .solvers.programs.model_program import Program as Program
 from .solvers.robust.lyapunov import LyapunovStability as LyapunovStability
 from .solvers.robust.lyapunov import lyapunov_stability as lyapunov_stability

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.choices import everywhere
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
@@ -173,7 +174,8 @@ class PathStates(AttachedStates):
     def under(self, gravity: Array, field: Any) -> PathStates:
         if field is not None and self.device.filter_law[0] == FilterKind.SPECIFIC_FORCE:
             return FallingStates(self.device, gravity, self.coordinate_units, field)
-        if (gravity == self.gravity).all() and (place_of_world(field) == self.place).all():
+        pairs = zip([*gravity, *place_of_world(field)], [*self.gravity, *self.place], strict=True)
+        if all(everywhere(new == old) for new, old in pairs):
             return self
         return PathStates(self.device, gravity, self.coordinate_units, field)
 

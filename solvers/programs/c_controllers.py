@@ -106,8 +106,8 @@ class CController:
         return np.array(answers[: len(given)])
 
 
-def read_controller(what: Any, sample_time: Any) -> CController:
-    """Return what is printed of a controller, or raise `ModelError`."""
+def read_controller(what: Any, sample_time: Any, plant: Model | None = None) -> CController:
+    """Return what is printed of a controller, or raise `ModelError`; `plant`: whose signals it has, if no point says."""
     loop = what if isinstance(what, Loop) else Loop(what)
     K, step = loop.controller, loop.sample_time if sample_time is None else sample_time
     if isinstance(K, Controller):
@@ -130,7 +130,7 @@ def read_controller(what: Any, sample_time: Any) -> CController:
         known = scheduled.family.parameters
         first = scheduled.at({name: float(np.min(known.get(name, 0.0))) for name in scheduled.schedule})
     point = loop.operating_point
-    model = getattr(point, "model", None)
+    model = getattr(point, "model", plant)
     if point is not None and not isinstance(model, Model):
         advice = "give what tt.trim returns, which knows the model: then a step takes its outputs and gives its inputs"
         raise ModelError(Finding("wrong-type", "operating_point", point, "a tt.OperatingPoint", advice))
@@ -152,7 +152,7 @@ def read_controller(what: Any, sample_time: Any) -> CController:
         inputs = (*law.inputs, *shown_references(law.references, measured_signals(model)))
         units, trims = _of_point(model, point, law, inputs)
     delay = read_duration("delay", loop.delay, zero=True)
-    return CController(name, law, linear, family, inputs, units, trims, model is not None, delay)
+    return CController(name, law, linear, family, inputs, units, trims, point is not None, delay)
 
 
 def _plain(K: Any) -> LinearLaw:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,8 +13,9 @@ from titop.blocks.basics.pose import euler_angles
 from titop.blocks.basics.spatial import Array, cross
 from titop.blocks.programs.branches import explored
 from titop.blocks.programs.graph import Unknown, applied
+from titop.solvers.constraints.interaction_loads import target_motion
 from titop.solvers.mechanism.port_motion import PortMotion
-from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.signals.quantities import OF_INTERACTIONS, Kind, Quantity
 
 
 class RecordedState(Protocol):
@@ -25,6 +27,7 @@ class RecordedState(Protocol):
     tau: Array
     u: Array
     x: Array
+    whole: Array
     pushes: list[Any]
 
 
@@ -78,6 +81,27 @@ def _reaction(at: RecordedState, of: Quantity, a: Array) -> Array:
     return wrench
 
 
+def _of_interaction(at: RecordedState, of: Quantity, read: Callable[[Any, Any], Array]) -> Array:
+    """Return what a function of an interaction and its motion says."""
+    mechanism = at.mechanism
+    loop = next(loop for loop in mechanism.interactions if loop.closure.name == of.owner)
+    driving = at.whole[dict(mechanism.inputs.driving).get(of.owner, slice(0))]
+    return explored(partial(read, loop.closure), target_motion(mechanism, loop, at.q, at.v, driving))
+
+
+def _contact_force(contact: Any, motion: Any) -> Array:
+    forces = np.array([touch.force for touch in contact.touches(motion)], dtype=object)
+    return np.concatenate([forces.sum(axis=0), forces.ravel()])
+
+
+def _gap(contact: Any, motion: Any) -> Array:
+    return np.array([touch.gap for touch in contact.touches(motion)], dtype=object)
+
+
+def _reading(interaction: Any, motion: Any) -> Array:
+    return np.asarray(interaction.read(motion))
+
+
 #: How each kind is read, from a state and its accelerations.
 READINGS: dict[Kind, Callable[[Any, Quantity, Array], Array]] = {
     Kind.POSITION: _position,
@@ -96,6 +120,9 @@ READINGS: dict[Kind, Callable[[Any, Quantity, Array], Array]] = {
     Kind.MOMENTUM: lambda at, of, a: of.factor * at.v,
     Kind.REACTION: _reaction,
     Kind.OBSERVATION: lambda at, of, a: explored(of.sensor.observed, *_port(at, str(of.sensor.target), 0.0 * a)[:3]),
+    Kind.GAP: lambda at, of, a: _of_interaction(at, of, _gap),
+    Kind.CONTACT_FORCE: lambda at, of, a: _of_interaction(at, of, _contact_force),
+    **dict.fromkeys(OF_INTERACTIONS, lambda at, of, a: _of_interaction(at, of, _reading)),
     Kind.FILTERED: _filtered,
     Kind.FILTERED_AT_ONCE: _filtered,
 }

@@ -8,7 +8,8 @@ what was recorded: of inverse dynamics in reverse, then by one solution with the
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -293,10 +294,17 @@ def _snapped(rotation: Array) -> Array:
 
 def traced(function: str, recorded: Recorded) -> Program:
     """Return the program of a function. Raises `ModelError`, naming the block, for what cannot be recorded."""
-    try:
+    with naming_blocks(function):
         return recorded.program(**FUNCTIONS[function].record(recorded))
+
+
+@contextmanager
+def naming_blocks(what: str) -> Iterator[None]:
+    """Raise `ModelError` where recording fails: it names the block, or `what` is recorded."""
+    try:
+        yield
     except TypeError as error:
-        raise without_program(error, function) from error
+        raise without_program(error, what) from error
 
 
 def without_program(error: TypeError, name: str) -> ModelError:
