@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -124,7 +125,7 @@ def export_fmu(
 def _check(path: Any, version: Any, kinds: Any) -> None:
     """Refuse wrong arguments that are no part of the model."""
     findings = []
-    if not isinstance(path, str | os.PathLike) or not os.fspath(path).endswith(".fmu"):
+    if not isinstance(path, str | os.PathLike) or PurePath(path).suffix != ".fmu":
         findings.append(Finding("bad-path", "path", path, "a path that ends in .fmu", "add .fmu"))
     if version not in (2, 3):
         findings.append(Finding("bad-version", "version", version, "2 or 3", "3 is FMI 3.0, 2 is 2.0"))

@@ -50,7 +50,7 @@ def write_fmu(
     token = "{" + str(uuid.uuid5(uuid.NAMESPACE_OID, whole)) + "}"
     head = f'#define FMI_VERSION {version}\n#define MODEL_TOKEN "{token}"\n'
     sources = {**code, "model.h": head + code["model.h"], "runtime.c": runtime}
-    compiled = [file for file in sorted(sources) if file.endswith(".c")]
+    compiled = [file for file in sorted(sources) if Path(file).suffix == ".c"]
     content = {f"sources/{file}": text.encode() for file, text in sources.items()}
     content["modelDescription.xml"] = model_description(name, title, token, variables, version, kinds, compiled)
     if version == 3:
