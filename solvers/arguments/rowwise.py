@@ -81,9 +81,11 @@ def _rows(port: str, wrenches: Any) -> Array:
     """Return wrenches (n, 6) of stacked states as an array of finite numbers."""
     array = np.asarray(wrenches)
     usable = array.dtype.kind in "fiubcO" and not is_masked(wrenches)
-    if not usable or not (array.dtype.kind == "O" or np.isfinite(array).all()):
+    wrong = np.argwhere(~np.isfinite(array)).tolist() if usable and array.dtype.kind != "O" else []
+    if wrong or not usable:
+        where, got = (f"{wrong[0]}", array[tuple(wrong[0])]) if wrong else ("", wrenches)
         expected, advice = "six finite numbers [F; T] a row", "linear first, in the port's frame"
-        raise ModelError(Finding("wrong-shape", f"wrenches[{port!r}]", wrenches, expected, advice))
+        raise ModelError(Finding("wrong-shape", f"wrenches[{port!r}]{where}", got, expected, advice))
     return array
 
 

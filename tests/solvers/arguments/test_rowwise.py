@@ -117,6 +117,15 @@ def test_uneven_stacks_are_refused_by_name(model: tt.Model) -> None:
             read_stack(model.mechanism, model_states(), wrenches, u)
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_a_wrench_that_is_not_finite_is_named_by_its_row(model: tt.Model, number: float) -> None:
+    wrenches, (q, v) = np.zeros((ROWS, 6)), model_states().values()
+    model.forward_dynamics(q, v, v, {"cart.T": wrenches})  # the negative control
+    wrenches[1, 2] = number
+    with pytest.raises(tt.ModelError, match=r"wrenches\['cart\.T'\]\[1, 2\]: got (nan|inf)"):
+        model.forward_dynamics(q, v, v, {"cart.T": wrenches})
+
+
 def test_results_are_put_where_they_are_asked_for(model: tt.Model) -> None:
     """Accelerations of the cart: input and force along its axis over the mass."""
     wrenches, u = np.zeros((ROWS, 6)), np.array([[1.0], [0.0], [-4.0]])
