@@ -15,6 +15,7 @@ from titop.blocks.bodies.soft.chain import Chain, ChainLink
 from titop.blocks.bodies.soft.law_programs import LawPrograms
 from titop.blocks.bodies.soft.line_programs import LinePrograms
 from titop.blocks.bodies.soft.soft_ports import SoftPort
+from titop.blocks.programs.program import LOADS
 
 Array = NDArray[np.float64]
 K = tt.Kinematics
@@ -61,7 +62,7 @@ def given(loads: int) -> tuple[Array, Array, Array]:
 @pytest.mark.parametrize("name", NAMES)
 def test_links_and_one_piece_agree(both: tuple[LawPrograms, LawPrograms], name: str) -> None:
     chained, whole = (getattr(made, name) for made in both)
-    arguments = given(chained.loads)
+    arguments = given(chained.inputs[LOADS])
     for found, expected in zip(chained.at_points(*arguments), whole.at_points(*arguments), strict=True):
         scale = np.abs(expected).max() if expected.size else 1.0
         np.testing.assert_allclose(found / scale, expected / scale, rtol=0, atol=BELLS)
