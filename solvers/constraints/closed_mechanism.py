@@ -69,7 +69,7 @@ class GearConstraint:
 
     def jacobian(self, nv: int) -> Array:
         """Return the derivative of the error by the coordinates (1 x nv)."""
-        jacobian = np.zeros((1, nv), dtype=np.result_type(*self.factors, float))
+        jacobian = np.zeros((1, nv), dtype=np.result_type(np.array(self.factors), float))
         jacobian[0, [k for _, k in self.places]] = self.factors
         return jacobian
 

@@ -53,17 +53,21 @@ def real_parts(matrix: Array) -> Array:
 
 def solve(matrix: Array, right: Array) -> Array:
     """Return the solution of linear equations; for number objects by elimination, with pivots of largest real part."""
-    if object not in (matrix.dtype, right.dtype):
-        return np.linalg.solve(matrix, right)
-    n = len(matrix)
+    return eliminated(matrix, right)[0] if object in (matrix.dtype, right.dtype) else np.linalg.solve(matrix, right)
+
+
+def eliminated(matrix: Array, right: Array) -> tuple[Array, Array]:
+    """Return the solution of linear equations, and the pivots (n), one for each unknown (dtype object)."""
+    n, pivots = len(matrix), np.zeros(len(matrix), dtype=object)
     rows = np.hstack([matrix.astype(object), right[:, None] if right.ndim == 1 else right])
     for k in range(n):
         largest = k + int(np.abs(real_parts(rows[k:, k])).argmax())
         rows[[k, largest]] = rows[[largest, k]]
-        rows[k] = rows[k] / rows[k, k]
+        pivots[k] = rows[k, k]
+        rows[k] = rows[k] / pivots[k]
         others = np.arange(n) != k
         rows[others] = rows[others] - rows[others, k, None] * rows[k]
-    return rows[:, n] if right.ndim == 1 else rows[:, n:]
+    return (rows[:, n] if right.ndim == 1 else rows[:, n:]), pivots
 
 
 # -- which constraints are independent -------------------------------------------------------------------------------------
@@ -219,6 +223,11 @@ class Partition:
     def over_pivots(self, right: Array) -> Array:
         """Return the changes of dependent coordinates (r) that change the independent constraints (r) by `right`."""
         return (solve(self._pivots, (right.T * self._row_sizes).T).T * self._column_sizes).T
+
+    def health(self) -> Array:
+        """Return the squared pivot of each dependent coordinate, over that at the nominal state; of unknown numbers."""
+        pivots = eliminated(self._pivots, self._pivots[:, :0])[1]
+        return (pivots * (1.0 / real_parts(pivots))) ** 2
 
     def follow(self, right: Array) -> Array:
         """Return the x (n) with ``J x = right`` (k) in which only dependent coordinates move."""

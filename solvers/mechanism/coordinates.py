@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -173,19 +173,7 @@ class Configurations:
 
     def unit_configuration(self, q: Array) -> Array:
         """Return q (nq, or stacked) with every quaternion divided by its norm; NaN where that is zero."""
-        if not self.quaternions:
-            return q
-        q = q.copy()
-        for start in self.quaternions:
-            quaternion = q[..., start : start + 4]
-            if q.ndim == 1 and q.dtype == float:  # the same sum as below, for the same bits
-                x, y, z, w = quaternion.tolist()
-                quaternion /= math.sqrt(x * x + y * y + z * z + w * w) or math.nan
-                continue
-            x, y, z, w = np.moveaxis(quaternion, -1, 0)
-            with np.errstate(invalid="ignore"):
-                quaternion /= np.sqrt(x * x + y * y + z * z + w * w)[..., None]
-        return q
+        return unit_quaternions(q, self.quaternions) if self.quaternions else q
 
     def rates(self, q: Array, v: Array) -> Array:
         """Return dq/dt (nq) at a checked state; stacked if the state is."""
@@ -300,6 +288,21 @@ class Configurations:
         if not isinstance(port, str) or port not in self.ports:
             raise ModelError(Finding("unknown-port", "port", port, "a port of the model", did_you_mean(port, self.ports)))
         return port
+
+
+def unit_quaternions(q: Array, starts: Sequence[int]) -> Array:
+    """Return q (nq, or stacked) with the quaternions that start at these entries divided by their norms; NaN for zero ones."""
+    q = q.copy()
+    for start in starts:
+        quaternion = q[..., start : start + 4]
+        if q.ndim == 1 and q.dtype == float:  # the same sum as below, for the same bits
+            x, y, z, w = quaternion.tolist()
+            quaternion /= math.sqrt(x * x + y * y + z * z + w * w) or math.nan
+            continue
+        x, y, z, w = np.moveaxis(quaternion, -1, 0)
+        with np.errstate(invalid="ignore"):
+            quaternion /= np.sqrt(x * x + y * y + z * z + w * w)[..., None]
+    return q
 
 
 def _draws_otherwise(block: Block) -> bool:

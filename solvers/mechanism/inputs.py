@@ -144,7 +144,7 @@ class Inputs:
         ranges = [bounds for block in blocks for bounds in block.input_ranges or [(-np.inf, np.inf)] * len(block.inputs)]
         self.lower, self.upper = np.array(ranges, dtype=float).reshape(-1, 2).T.copy()
         gears = [actuator.gear for actuator in actuators if isinstance(actuator, CoordinateActuator)]
-        self.motors = np.zeros((len(assembly.coordinate_names), nu), np.result_type(float, *gears))
+        self.motors = np.zeros((len(assembly.coordinate_names), nu), np.result_type(float, np.array(gears)))
         places, wrenches, columns, column = [], [], [], 0
         for actuator in actuators:
             if isinstance(actuator, CoordinateActuator):

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.basics.user_input import is_finite
 from titop.blocks.contract.own_coordinates import acceleration_unit, effort_unit, rate_unit
 from titop.blocks.programs import program as straight
-from titop.graph.checking.tree import massless_joint
+from titop.solvers.arguments.reading import check_quaternions, overflow, read_state
+from titop.solvers.mechanism.coordinates import unit_quaternions
 from titop.solvers.native import calling
 from titop.solvers.native.programs import SystemCode
 from titop.solvers.programs.tracing import FUNCTIONS, Recorded, traced, without_program
@@ -25,13 +27,13 @@ from titop.solvers.signals.quantities import Kind, units_of
 _HEALTH = "health"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ModelProgram:
     """Functions of a model as straight-line programs: no branches, no memory, no loops but those over points of soft bodies.
 
     Made by `Model.program`. Each function is an attribute that is called like the model's, with one state or with stacked ones;
-    arguments that it does not depend on are optional. ``u``, ``x`` and ``parameters`` are further arguments, if the program has
-    them: zero, and the model's values, by default.
+    all arguments are optional. ``u``, ``x`` and ``parameters`` are further ones, if the program has them. By default q is the
+    nominal configuration, parameters have the model's values, and all else is zero.
 
     Attributes
     ----------
@@ -43,8 +45,11 @@ class ModelProgram:
         The nominal inputs. In systems with closures, the branch at ``at["q"]`` is the one on which the program holds.
     health : float
         The least of all coordinates' pivots at ``at``, each over the coordinate's inertia there: where it comes near zero,
-        accelerations lose digits. The same ratio elsewhere is the output ``health`` of the programs that solve for
-        accelerations; calls refuse states at which it is lost.
+        accelerations lose digits. The same ratio elsewhere is the output ``health`` of the programs that solve equations;
+        calls refuse states at which it is lost. Of coordinates that closures make dependent it is the square of the
+        constraint's pivot, over that at ``at``.
+    quaternions : sequence of int
+        Where quaternions begin in q: calls refuse others than unit ones, and divide those by their norms.
     """
 
     functions: Mapping[str, straight.Program]
@@ -52,6 +57,7 @@ class ModelProgram:
     units: Mapping[str, tuple[str, ...]]
     at: Mapping[str, Array]
     health: float
+    quaternions: Sequence[int] = ()
 
     @property
     def operations(self) -> int:
@@ -60,10 +66,13 @@ class ModelProgram:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """Return a function of a name, from the first time on as an attribute."""
-        if name.startswith("_") or name not in self.functions:
+        if name.startswith("_") or name not in self.__dict__.get("functions", ()):
             raise AttributeError(f"the program has no function {name!r}; it has {', '.join(self.functions)}")
         self.__dict__[name] = function = ProgramFunction(self, name)
         return function
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, each.name) for each in fields(self))
 
     def __repr__(self) -> str:
         return f"Program({', '.join(self.functions)}; {self.operations} operations)"
@@ -83,14 +92,20 @@ class ProgramFunction:
         self._sizes = [len(output.values) for output in self.function.outputs.values()]
         self._health = list(self.function.outputs).index(_HEALTH) if _HEALTH in self.function.outputs else None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (self.program, self.name)
+
     def __call__(self, *state: Any, **others: Any) -> Any:
         """Return the function at one state or at stacked ones; a tuple of arrays if there are several.
 
-        Raises `ModelError` for arguments of wrong lengths or that are not finite, and for states without health.
+        Raises `ModelError` for arguments of wrong lengths or that are not finite, quaternions that are not unit ones, states
+        without health, and results that are not finite.
         """
-        known, named = self.program.at, dict(zip(FUNCTIONS[self.name].arguments, state, strict=False)) | others
-        if unknown := [name for name in named if name not in known] or state[len(FUNCTIONS[self.name].arguments) :]:
-            raise TypeError(f"{self.name} takes {', '.join(known)}, not {', '.join(map(str, unknown))}")
+        known, first = self.program.at, dict(zip(FUNCTIONS[self.name].arguments, state, strict=False))
+        named = first | others
+        unknown = [name for name in others if name not in known or name in first] or state[len(first) :]
+        if unknown:
+            raise TypeError(f"{self.name} takes {', '.join(known)}, each once, not {', '.join(map(str, unknown))}")
         given = [self._read(name, named.get(name)) for name in self.function.inputs]
         counts = {len(array) for array in given if array.ndim == 2}
         if len(counts) > 1:
@@ -100,9 +115,11 @@ class ProgramFunction:
         results = self._computed(given, rows)
         if self._health is not None:
             health = results.pop(self._health)
-            if not health.min() > CANCELLED:
+            if not (health > CANCELLED).all():
                 lost = int(np.argwhere(~(health > CANCELLED))[0][-1])
-                raise ModelError(massless_joint(self.program.names["v"][lost], "no inertia at this configuration"))
+                raise ModelError(without_health(self.program.names["v"][lost]))
+        if not all(map(is_finite, results)):
+            raise ModelError(overflow())
         return results[0] if len(results) == 1 else tuple(results)
 
     def _computed(self, given: list[Array], rows: int | None) -> list[Array]:
@@ -116,16 +133,13 @@ class ProgramFunction:
             given = [array if array.ndim == 2 else np.tile(array, (rows, 1)) for array in given]
             first, code = (rows,), self._code.in_lanes
         results = [np.empty((*first, size)) for size in self._sizes]
-        try:
-            code.compiled(*given, *results)
-        except TypeError:  # arrays that may not be written to
-            code.compiled(*map(np.array, given), *results)
+        code.compiled(*given, *results)
         return [result.reshape((*first, *shape)) for result, shape in zip(results, self._shapes, strict=True)]
 
     def _read(self, name: str, value: Any) -> Array:
         """Return an argument as a vector, or rows of them."""
         if value is None:
-            return self.program.at[name] if name == "parameters" else np.zeros(len(self.program.at[name]))
+            return self.program.at[name] if name in ("q", "parameters") else np.zeros(len(self.program.at[name]))
         names = self.program.names[name]
         if isinstance(value, Mapping):
             changed = dict(zip(names, self._read(name, None), strict=True))
@@ -133,11 +147,24 @@ class ProgramFunction:
                 if key not in changed:
                     raise ModelError(Finding("unknown-name", name, key, f"one of {name}", did_you_mean(key, names)))
             value = list((changed | dict(value)).values())
-        array = np.ascontiguousarray(value, float)
-        if array.ndim not in (1, 2) or array.shape[-1] != len(names) or not is_finite(array):
-            got, expected = f"an array of shape {array.shape}", f"{len(names)} finite numbers, or rows of them"
-            raise ModelError(Finding("wrong-shape", name, got, expected, "give one row for each state"))
+        array = _real(name, read_state(name, value, names, stacked=True))
+        if name == "q" and self.program.quaternions:
+            check_quaternions(array, self.program.quaternions, names)
+            array = unit_quaternions(array, self.program.quaternions)
         return array
+
+
+def _real(name: str, array: Array) -> Array:
+    if np.iscomplexobj(array):
+        raise ModelError(Finding("wrong-type", name, "complex numbers", "real ones", "programs have derivatives of their own"))
+    return array
+
+
+def without_health(name: str) -> Finding:
+    """Return the finding for a coordinate whose pivot is lost."""
+    got, expected = "lost at this configuration", "inertia to move, or closures that determine it"
+    advice = "move away from this configuration; or make the program with `at` there, if the model has accelerations"
+    return Finding("no-health", name, got, expected, advice)
 
 
 def program(
@@ -151,16 +178,24 @@ def program(
     """Return the program of functions of a model: `Model.program`."""
     mechanism = model.mechanism
     known: dict[str, Any] = {"function": FUNCTIONS, "parameter": mechanism.parameters()}
+    parameters = read_names("parameters", parameters)
     for what, asked in {"function": functions, "parameter": parameters}.items():
         for name in asked:
-            if name not in known[what]:
+            if not isinstance(name, str) or name not in known[what]:
                 advice = did_you_mean(name, known[what])
                 raise ModelError(Finding(f"unknown-{what}", f"{what}s", name, f"a {what} that programs know", advice))
+    devices = {device.name for device in mechanism.assembly.devices}
+    if of_device := next((name for name in parameters if owner_of(name) in devices), None):
+        expected, advice = "a parameter of a block", "leave it out, or take those of the device's parts, which follow from it"
+        raise ModelError(Finding("no-program", "parameters", of_device, expected, advice))
     if not functions:
         raise ModelError(Finding("missing", "functions", "none", "names of functions", f"{', '.join(FUNCTIONS)} are known"))
     if at is None:
         at = mechanism.regular_configuration if mechanism.is_constrained else mechanism.probes[1]
-    nominal = {"q": mechanism._read_q(at), **{name: np.zeros(mechanism.nv) for name in ("v", "tau", "a")}}
+    nominal = {
+        "q": _real("at", mechanism._read_q(at, "at")).copy(),
+        **{name: np.zeros(mechanism.nv) for name in ("v", "tau", "a")},
+    }
     values = mechanism.parameters()
     names: dict[str, tuple[str, ...]] = {
         "q": mechanism.configuration_names,
@@ -175,6 +210,10 @@ def program(
     if strange := [of.paths[0] for of in ends if of.kind not in (Kind.INPUT, Kind.EFFORT)]:
         advice = "give efforts of joints, and inputs of actuators and blocks"
         raise ModelError(Finding("no-program", "inputs", strange[0], "an effort or an actuator's input", advice))
+    given = {"parameters": parameters, "inputs": [path for of in ends for path in of.paths]}
+    for what, of in given.items():
+        if twice := next((name for name in of if list(of).count(name) > 1), None):
+            raise ModelError(Finding("duplicate-name", what, twice, "each one once", "leave out the second"))
     named = None if outputs is None else [read_name(model, OUTPUT, name) for name in read_names("outputs", outputs)]
     read = mechanism.sensor_signals if named is None else named
     for name, of, unit in (
@@ -191,10 +230,14 @@ def program(
     except TypeError as error:
         raise without_program(error, "parameters") from error
     programs = {name: traced(name, recorded) for name in functions}
-    healths = [found.evaluate({k: nominal[k] for k in found.inputs}).get(_HEALTH) for found in programs.values()]
-    health = min((float(found.min()) for found in healths if found is not None and found.size), default=1.0)
+    with np.errstate(all="ignore"):
+        healths = [found.evaluate({k: nominal[k] for k in found.inputs}).get(_HEALTH) for found in programs.values()]
+    all_healths = [found for found in healths if found is not None and found.size]
+    if (lost := next((found for found in all_healths if not (found > CANCELLED).all()), None)) is not None:
+        raise ModelError(without_health(mechanism.coordinate_names[int(np.argmin(lost > CANCELLED))]))
+    health = min((float(found.min()) for found in all_healths), default=1.0)
     names["y"], units["y"] = tuple(x for of in read for x in of.paths), tuple(x for of in read for x in units_of(model, of))
-    return ModelProgram(programs, names, units, nominal, health)
+    return ModelProgram(programs, names, units, nominal, health, tuple(mechanism.quaternions))
 
 
 def _coordinate_units(units: Sequence[str]) -> dict[str, tuple[str, ...]]:

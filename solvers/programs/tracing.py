@@ -18,18 +18,21 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, factored, solve
 from titop.blocks.basics.tolerances import EPS
+from titop.blocks.constraints.closure import MultiplierClosure
 from titop.blocks.contract.block import Block
 from titop.blocks.programs.differentiation import jacobian, replaced, slopes
 from titop.blocks.programs.graph import Graph, array_of
 from titop.blocks.programs.program import INPUT, Program
 from titop.solvers.constraints import closed_dynamics
+from titop.solvers.constraints.closed_mechanism import GearConstraint
 from titop.solvers.constraints.interaction_loads import read_rates, target_motion
+from titop.solvers.constraints.multipliers import Partition, Shares, real_parts
 from titop.solvers.engines.reference.reference_engine import ReferenceEngine
-from titop.solvers.mechanism.inputs import ActingPush, OwnPush, PortPush, Push
+from titop.solvers.mechanism.inputs import ActingPush, Inputs, OwnPush, PortPush, Push
 from titop.solvers.mechanism.system_parameters import perturbed_assembly
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.programs.program_outputs import reading
-from titop.solvers.signals.quantities import Quantity
+from titop.solvers.signals.quantities import DEPENDENT, Quantity
 
 
 class Recorded:
@@ -67,6 +70,10 @@ class Recorded:
         if parameters:
             assembly = perturbed_assembly(assembly, dict(zip(parameters, given["parameters"], strict=True)))
         self.mechanism = mechanism.twin(partial(ReferenceEngine, assembly=assembly, dtype=object), moved=False)
+        if parameters:  # what mechanisms of one structure share, but for these
+            loops = tuple(loop for loop in assembly.loops if isinstance(loop.closure, MultiplierClosure))
+            gears = tuple(GearConstraint.of(gear, assembly) for gear in assembly.gears)
+            vars(self.mechanism).update(inputs=Inputs(assembly), rigid_loops=loops, gear_constraints=gears)
         engine: Any = self.mechanism.engine
         self.engine = engine
         self.passes = self.engine.passes
@@ -106,13 +113,11 @@ class Recorded:
     def forward(self) -> tuple[Array, Array]:
         """Accelerations, and the health of each coordinate: its pivot over its inertia at the nominal configuration."""
         m, none = self.mechanism, np.zeros(self.mechanism.nv, dtype=bool)
-        zero, health = np.zeros(m.nv), np.ones(m.nv, dtype=object)
+        zero, health = np.zeros(m.nv), self.closed_health
         if m.is_constrained:
             a = closed_dynamics.hybrid(m, self.q, self.v, self.efforts, zero, none, self.pushes, held_rank=self.rank)[0]
-            rows = m.constraints_at(self.q, self.v)
-            partition = closed_dynamics.partition_at(m, rows.jacobian, self.rank, none)
-            inertia = partition.motions.T @ self.mass @ partition.motions
-            health[partition.independent] = self._relative(inertia)
+            motions = self.partition.motions
+            health[self.partition.independent] = self._relative(motions.T @ self.mass @ motions)
             return a, health
         a, _, states = self.passes.resolve(self.q, self.v, zero, self.efforts, none, self.pushes)
         for node, state in zip(self.passes.nodes, states, strict=True):
@@ -120,11 +125,24 @@ class Recorded:
                 health[node.v] = self._relative(state.M_hat[6:, 6:])
         return a, health
 
+    @cached_property
+    def partition(self) -> Partition:
+        """Independent and dependent coordinates, of the nominal configuration."""
+        jacobian = self.mechanism.constraints_at(self.q, self.v).jacobian
+        return closed_dynamics.partition_at(self.mechanism, jacobian, self.rank)
+
+    @property
+    def closed_health(self) -> Array:
+        """The health (nv) of the coordinates that closures make dependent; others have ones."""
+        health = np.ones(self.mechanism.nv, dtype=object)
+        if self.mechanism.is_constrained:
+            health[self.partition.dependent] = self.partition.health()
+        return health
+
     def _relative(self, inertia: Array) -> Array:
-        """Return the pivots of an inertia over its diagonal at the nominal state."""
-        pivots = factored(inertia)[1]
-        sizes = [getattr(entry, "nominal", entry) for entry in np.diag(inertia)]
-        return np.array([pivot * (1.0 / size) for pivot, size in zip(pivots, sizes, strict=True)], dtype=object)
+        """Return the pivots of an inertia over its diagonal at the nominal state; zeros where that is zero."""
+        pivots, sizes = factored(inertia)[1], real_parts(np.diag(inertia))
+        return np.where(sizes == 0.0, 0.0, pivots * (1.0 / np.where(sizes == 0.0, 1.0, sizes)))
 
     @cached_property
     def inverse(self) -> Array:
@@ -137,9 +155,7 @@ class Recorded:
         needed = self.engine.dynamics.tree_inverse(self.q, self.v, a, self.pushes) - self.driven
         if not m.is_constrained:
             return needed
-        rows = m.constraints_at(self.q, self.v)
-        shares = closed_dynamics.shares_at(m, rows.jacobian, np.ones(m.nv, dtype=bool), self.rank)
-        return shares.split(needed)[0]
+        return Shares(self.partition, np.ones(m.nv, dtype=bool), m.scale.coordinates).split(needed)[0]
 
     @cached_property
     def mass(self) -> Array:
@@ -163,7 +179,14 @@ class Recorded:
 
     def read(self, a: Array) -> Array:
         """Return the outputs, with these accelerations."""
-        return np.concatenate([np.zeros(0, dtype=object), *(reading(self, of, a) for of in self._outputs)])
+        return np.concatenate([np.zeros(0, dtype=object), *(reading(self, self._now(of), a) for of in self._outputs)])
+
+    def _now(self, of: Quantity) -> Quantity:
+        """Return a quantity with the numbers that follow from parameters that are inputs."""
+        if of.kind not in DEPENDENT or "parameters" not in self.sizes:
+            return of
+        found = next(now for now in self.mechanism.sensor_signals if {*of.paths} <= {*now.paths})
+        return found.only(*map(found.paths.index, of.paths))
 
     @cached_property
     def changes(self) -> Array:
@@ -181,13 +204,16 @@ class Recorded:
         return {"a": a, "health": health}
 
     def inverse_dynamics(self) -> dict[str, Array]:
-        return {"tau": self.inverse}
+        return {"tau": self.inverse, **self._health_of_inverse()}
+
+    def _health_of_inverse(self) -> dict[str, Array]:
+        return {"health": self.closed_health} if self.mechanism.is_constrained else {}
 
     def mass_matrix(self) -> dict[str, Array]:
         return {"M": self.mass}
 
     def inverse_mass_matrix(self) -> dict[str, Array]:
-        return {"inverse": solve(self.mass, np.eye(len(self.mass)).astype(object))}
+        return {"inverse": solve(self.mass, np.eye(len(self.mass)).astype(object)), "health": self._relative(self.mass)}
 
     def nonlinear_effects(self) -> dict[str, Array]:
         return {"h": self.engine.dynamics.bare_inverse(self.q, self.v, np.zeros(self.mechanism.nv))}
@@ -247,7 +273,8 @@ class Recorded:
     def inverse_dynamics_derivatives(self) -> dict[str, Array]:
         if self.mechanism.is_constrained:
             by_q, by_v = self.derivatives(self.inverse)
-            return {"dtau_dq": by_q, "dtau_dv": by_v, "dtau_da": jacobian(self.inverse, list(self.a), reverse=True)}
+            by_a = jacobian(self.inverse, list(self.a), reverse=True)
+            return {"dtau_dq": by_q, "dtau_dv": by_v, "dtau_da": by_a, **self._health_of_inverse()}
         by_q, by_v = self.derivatives(self.inverse)
         return {"dtau_dq": by_q, "dtau_dv": by_v, "dtau_da": self.mass}
 
@@ -303,11 +330,11 @@ def naming_blocks(what: str) -> Iterator[None]:
     """Raise `ModelError` where recording fails: it names the block, or `what` is recorded."""
     try:
         yield
-    except TypeError as error:
+    except (TypeError, ZeroDivisionError) as error:
         raise without_program(error, what) from error
 
 
-def without_program(error: TypeError, name: str) -> ModelError:
+def without_program(error: Exception, name: str) -> ModelError:
     """Return the message for what cannot be recorded: it names the block in whose function that is, or else what is given."""
     frame = error.__traceback__
     while frame is not None:

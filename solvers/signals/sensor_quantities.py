@@ -87,7 +87,8 @@ def _wheel_inertia(assembly: Assembly, joint: str) -> float:
     spin = bearing.motion_subspace(bearing.ports[0], bearing.neutral())[:, column]
     if held in wheel.ports:
         spin = np.linalg.solve(twist_transport(*wheel.pose(held, wheel.neutral())), spin)
-    return float(spin @ wheel.mass_matrix(wheel.neutral())[:6, :6] @ spin)
+    inertia: float = spin @ wheel.mass_matrix(wheel.neutral())[:6, :6] @ spin
+    return inertia
 
 
 #: By class: from an assembly and a sensor to the quantity that it measures.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 
 import titop as tt
+from tests.closed_systems import four_bar
 from tests.every_kind import SYSTEMS, states
 from titop.solvers.native import calling
 
@@ -132,6 +135,64 @@ def test_lost_pivots_are_refused() -> None:
         program.forward_dynamics([[0.0, 0.5], [0.0, 0.0]], np.zeros((2, 2)), np.zeros((2, 2)))
 
 
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+@pytest.mark.parametrize("function", ["forward_dynamics", "inverse_mass_matrix"])
+def test_a_singular_nominal_configuration_and_lost_inverses_are_refused(function: str) -> None:
+    with pytest.raises(tt.ModelError, match="hinge"):
+        slider(2.0).program(function, at=[0.0, 0.0])
+    program = slider(2.0).program(function, at=[0.0, 1.0], parameters=["carriage.mass"])
+    with pytest.raises(tt.ModelError, match="hinge"):
+        getattr(program, function)([0.0, 0.0])
+    with pytest.raises(tt.ModelError, match="hinge"):
+        getattr(program, function)([0.0, 1.0], parameters=[0.0])
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+def test_dead_centres_of_loops_are_refused() -> None:
+    """A parallelogram stretched out: its closure holds one coordinate less, and the chosen pivot is lost."""
+    model = four_bar(lengths=(2.0, 1.0, 2.0, 1.0)).resolve(engine="reference")
+    at, v, tau = np.array([1.0, -1.0, 1.0 - np.pi]), np.array([1.0, -1.0, 1.0]), np.array([1.0, 0.5, -0.3])
+    program = model.program("forward_dynamics", "inverse_dynamics", at=at)
+    near = np.array([0.01, -0.01, 0.01 - np.pi])
+    np.testing.assert_allclose(program.forward_dynamics(near, v, tau), model.forward_dynamics(near, v, tau), rtol=1e-9)
+    for function, last in ((program.forward_dynamics, tau), (program.inverse_dynamics, 0.0 * tau)):
+        with pytest.raises(tt.ModelError, match="lost"):
+            function([0.0, 0.0, -np.pi], v, last)
+
+
+def test_numbers_that_the_model_has_none_for_are_refused() -> None:
+    s = tt.System("free", gravity=[0, 0, -9.81])
+    s.connect("world", tt.RigidBody("body", 1.0, [0.1, 0.2, 0.3], inertia=[1.0, 2.0, 2.5]), tt.Free("base"))
+    model = s.resolve(engine="reference")
+    program, q, v = model.program("forward_dynamics"), model.neutral(), np.ones(6)
+    with pytest.raises(tt.ModelError, match="norm 2"):
+        program.forward_dynamics([*q[:3], *(2.0 * q[3:])], v)
+    nearly = np.array([*q[:3], *((1.0 + 1e-9) * q[3:])])
+    np.testing.assert_allclose(program.forward_dynamics(nearly, v), model.forward_dynamics(q, v), rtol=ROUNDING)
+    with pytest.raises(tt.ModelError, match="NaN or infinity"):
+        program.forward_dynamics(q, 1e200 * v)
+    np.testing.assert_array_equal(program.forward_dynamics(), program.forward_dynamics(program.at["q"]))
+
+
+def test_empty_stacks_and_systems_without_coordinates() -> None:
+    s = tt.System("rigid")
+    s.connect("world", tt.RigidBody("body", 1.0, inertia=1.0), tt.Weld("weld"))
+    program = s.resolve(engine="reference").program("forward_dynamics")
+    assert program.forward_dynamics([], [], []).shape == (0,)
+    assert program.forward_dynamics(np.zeros((3, 0))).shape == (3, 0)
+
+
+def test_copies_compute_the_same(model: tt.Model, program: tt.Program) -> None:
+    state = np.random.default_rng(5).normal(size=(3, 3))
+    expected = program.forward_dynamics(*state)
+    for twin in (copy.copy(program), copy.deepcopy(program), pickle.loads(pickle.dumps(program))):
+        np.testing.assert_array_equal(twin.forward_dynamics(*state), expected)
+    assert program.forward_dynamics(np.zeros((0, 3))).shape == (0, 3)
+    before = model.program("mass_matrix")
+    before.at["q"][:] = 7.0
+    assert not np.array_equal(model.program("mass_matrix").at["q"], before.at["q"])
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -141,8 +202,16 @@ def test_lost_pivots_are_refused() -> None:
         (lambda m: m.program("mass_matrix", inputs=["moto"]), "motor"),
         (lambda m: m.program("outputs", outputs=["link1.tip.x"]), "link1.tip"),
         (lambda m: m.program("mass_matrix", inputs=["link1.F"]), "an effort"),
-        (lambda m: m.program("mass_matrix").mass_matrix([0.0]), "3 finite numbers"),
-        (lambda m: m.program("mass_matrix").mass_matrix([0.0, np.nan, 0.0]), "3 finite numbers"),
+        (lambda m: m.program(["mass_matrix"]), "mass_matrix"),
+        (lambda m: m.program("mass_matrix", parameters=None), "list of names"),
+        (lambda m: m.program("mass_matrix", parameters=["link1.mass"] * 2), "each one once"),
+        (lambda m: m.program("mass_matrix", inputs=["motor"] * 2), "each one once"),
+        (lambda m: m.program("mass_matrix", at=[1j, 0, 0]), "complex"),
+        (lambda m: m.program("mass_matrix").mass_matrix(np.zeros(3) + 1j), "complex"),
+        (lambda m: m.program("mass_matrix").mass_matrix(["a", "b", "c"]), "3 numbers"),
+        (lambda m: m.program("mass_matrix").mass_matrix([[0.0] * 3, [0.0]]), "3 numbers"),
+        (lambda m: m.program("mass_matrix").mass_matrix([0.0]), r"shape \(3,\)"),
+        (lambda m: m.program("mass_matrix").mass_matrix([0.0, np.nan, 0.0]), "finite numbers"),
         (
             lambda m: m.program("inverse_dynamics").inverse_dynamics(np.zeros((2, 3)), np.zeros((3, 3)), np.zeros(3)),
             "one length",
@@ -157,5 +226,7 @@ def test_wrong_arguments_are_told(model: tt.Model, call: Any, words: str) -> Non
 def test_unknown_names_of_arguments_and_functions(program: tt.Program) -> None:
     with pytest.raises(TypeError, match="takes"):
         program.mass_matrix(np.zeros(3), speed=np.zeros(3))
+    with pytest.raises(TypeError, match="each once"):
+        program.mass_matrix(np.zeros(3), q=np.zeros(3))
     with pytest.raises(AttributeError, match="no function"):
         _ = program.energy

@@ -122,6 +122,35 @@ def test_parameters_are_arguments() -> None:
     assert np.abs(unchanged - expected).max() > 1e-3 * np.abs(expected).max()
 
 
+def test_ratios_of_gears_and_directions_of_thrust_are_arguments_too() -> None:
+    """What mechanisms of one structure share otherwise: constraints of gears, and what inputs do."""
+    model = SYSTEMS["gears"]().resolve(engine="reference")
+    names = ["pair.ratio", "rack.ratio", "motor.gear", "jet.direction.x", "jet.direction.y"]
+    program = model.program("forward_dynamics", "inverse_dynamics", parameters=names, inputs=model.input_names)
+    given, u = states(model, 1), np.array([0.7, 0.4])
+    for name, number in zip(names, program.at["parameters"] + 0.1, strict=True):
+        changed = model.with_parameters({name: number})
+        q = changed.assemble(given["q"][0])
+        v = changed.assemble_velocity(q, given["v"][0])
+        a = changed.assemble_acceleration(q, v, given["a"][0])
+        values = np.where([each == name for each in names], number, program.at["parameters"])
+        one = {"q": q, "v": v, "tau": given["tau"][0], "a": a, "u": u, "parameters": values}
+        agree(evaluated(program, "forward_dynamics", one)[0], changed.forward_dynamics(q, v, one["tau"], u=u))
+        agree(evaluated(program, "inverse_dynamics", one)[0], changed.inverse_dynamics(q, v, a, u=u))
+
+
+def test_what_sensors_measure_follows_parameters() -> None:
+    """The momentum of a wheel, with the inertia of its body."""
+    s = tt.System("wheel")
+    wheel = tt.RigidBody("wheel", 1.0, inertia=[0.1, 0.1, 0.2])
+    s.connect("world", wheel, tt.Revolute("spin"))
+    s.add_sensor(tt.WheelMomentum("momentum", "spin"))
+    program = s.resolve(engine="reference").program("outputs", parameters=["wheel.inertia.zz"])
+    given = {"q": np.zeros(1), "v": np.array([3.0]), "a": np.zeros(1)}
+    assert evaluated(program, "outputs", given | {"parameters": np.array([0.5])})[0] == pytest.approx(1.5)
+    assert evaluated(program, "outputs", given | {"parameters": np.array([0.2])})[0] == pytest.approx(0.6)
+
+
 @pytest.mark.parametrize("name", ["a free base", "inputs of all kinds", "air, light and magnetism", "an orbit"])
 def test_outputs_are_those_of_sensors_and_ports(name: str) -> None:
     model = SYSTEMS[name]().resolve(engine="reference")
@@ -168,6 +197,8 @@ def test_what_cannot_be_recorded_is_named() -> None:
     with pytest.raises(tt.ModelError, match=r"wire.*float|wire.*known"):
         SYSTEMS["a wire"]().resolve(engine="reference").program("mass_matrix")
     model = SYSTEMS["a planar loop"]().resolve(engine="reference")
+    with pytest.raises(tt.ModelError, match=r"wheel\.inertia.*device"):
+        SYSTEMS["inputs of all kinds"]().resolve(engine="reference").program("mass_matrix", parameters=["wheel.inertia"])
     with pytest.raises(tt.ModelError, match="branch"):
         SYSTEMS["an orbit"]().resolve(engine="reference").program("mass_matrix", parameters=["gravity.inclination"])
     with pytest.raises(tt.ModelError, match="linear_matrices"):
