@@ -18,6 +18,7 @@ from titop.graph.checking.tree import massless_joint
 from titop.solvers.native import calling
 from titop.solvers.native.programs import SystemCode
 from titop.solvers.programs.tracing import FUNCTIONS, Recorded, traced, without_program
+from titop.solvers.signals.exported import Signal, refuse_twice
 from titop.solvers.signals.grammar import INPUT, OUTPUT, read_name, read_names
 from titop.solvers.signals.quantities import Kind, units_of
 
@@ -151,11 +152,14 @@ def program(
     """Return the program of functions of a model: `Model.program`."""
     mechanism = model.mechanism
     known: dict[str, Any] = {"function": FUNCTIONS, "parameter": mechanism.parameters()}
+    parameters = read_names("parameters", parameters)
     for what, asked in {"function": functions, "parameter": parameters}.items():
-        for name in asked:
-            if name not in known[what]:
+        for k, name in enumerate(asked):
+            if name not in [*known[what]]:
                 advice = did_you_mean(name, known[what])
                 raise ModelError(Finding(f"unknown-{what}", f"{what}s", name, f"a {what} that programs know", advice))
+            if name in asked[:k]:
+                raise ModelError(Finding(f"duplicate-{what}", f"{what}s", name, "each name once", "leave one out"))
     if not functions:
         raise ModelError(Finding("missing", "functions", "none", "names of functions", f"{', '.join(FUNCTIONS)} are known"))
     if at is None:
@@ -177,6 +181,8 @@ def program(
         raise ModelError(Finding("no-program", "inputs", strange[0], "an effort or an actuator's input", advice))
     named = None if outputs is None else [read_name(model, OUTPUT, name) for name in read_names("outputs", outputs)]
     read = mechanism.sensor_signals if named is None else named
+    for role, quantities in {"input": ends, "output": read}.items():
+        refuse_twice(role, [Signal(path, "") for of in quantities for path in of.paths])
     for name, of, unit in (
         ("u", tuple(mechanism.input_names[k] for k in places), [mechanism.inputs.units[k] for k in places]),
         ("x", mechanism.inputs.state_names, mechanism.inputs.state_units),
