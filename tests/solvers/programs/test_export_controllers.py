@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 from functools import cache
 from pathlib import Path
@@ -118,6 +119,11 @@ def test_a_sampled_loop_with_delay_about_an_operating_point(tmp_path: Path) -> N
     assert np.abs(outputs[2:] - found.u[:-2]).max() <= SUMS * np.abs(found.u).max()
     at_rest = [point.u[0], point.tau[1]]  # two samples of the delay are in the step
     assert np.array_equal(outputs[:2], [at_rest, at_rest])
+    tuned = np.array((ctypes.c_double * 15).in_dll(compiled.library, "ARM_DEFAULTS"))
+    tuned[-1], out, before = np.nan, np.zeros(2), compiled.memory.raw  # an output at the operating point
+    assert compiled.call("step", ctypes.addressof(compiled.memory), tuned, given[0].copy(), out) == 1
+    assert compiled.memory.raw == before
+    assert not out.any()
 
 
 @needs_compiler
@@ -200,6 +206,10 @@ def test_refusals(tmp_path: Path) -> None:
     assert refusal("bad-name", regulator(0.1), folder, "2 arms").advice == "write prefix='x2_arms', or leave it out"
     refusal("bad-precision", regulator(0.1), folder, "arm", "float")
     refusal("bad-precision", regulator(0.1), folder, "arm", ["single"])
+    near = tt.LPVModel.of(
+        {"k": [1.0, 1.0 + 1e-9]}, [control.ss([], [], [], [[k]], inputs=["y"], outputs=["u"]) for k in (1, 4)]
+    )
+    assert refusal("out-of-range", near, folder, "arm", "single", 0.1).expected == "values of k that differ in single precision"
     refusal("empty", regulator(0.1)[:, []], folder)
     refusal("empty", regulator(0.1)[[], :], folder)
     pole = control.ss([[20.0]], [[1.0]], [[1.0]], [[0.0]])
