@@ -125,7 +125,8 @@ def _prefix(given: Any, name: str) -> str:
     """Return the prefix of all names: as given, or made of a name."""
     if given is None:
         return c_names([name.split("[")[0]])[name.split("[")[0]]
-    if not isinstance(given, str) or not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", given):
+    taken = str(given).lower() in ("math", "stdio")  # the header would stand in for the library's
+    if taken or not isinstance(given, str) or not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", given):
         advice = f"write prefix={next(iter(c_names([str(given)]).values()))!r}, or leave it out"
         raise ModelError(Finding("bad-name", "prefix", given, "a name that C allows: letters, digits, underscores", advice))
     return given

@@ -204,6 +204,7 @@ def test_refusals(tmp_path: Path) -> None:
     refusal("wrong-type", "K", folder)
     refusal("wrong-type", tt.Loop(regulator(), 0.1, operating_point={"rail.q": 1.0}), folder)
     assert refusal("bad-name", regulator(0.1), folder, "2 arms").advice == "write prefix='x2_arms', or leave it out"
+    assert refusal("bad-name", regulator(0.1), folder, "math").advice == "write prefix='math_2', or leave it out"
     refusal("bad-precision", regulator(0.1), folder, "arm", "float")
     refusal("bad-precision", regulator(0.1), folder, "arm", ["single"])
     near = tt.LPVModel.of(
