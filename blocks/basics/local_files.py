@@ -70,8 +70,11 @@ def _new_file(path: Path, like: Path) -> BinaryIO:
 def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a folder to be filled that becomes `path` when everything is written; after an error there is none.
 
-    Raises `ModelError` if `path` exists, or the folder that it shall be in does not.
+    Raises `ModelError` if `path` is no name or exists, or the folder that it shall be in does not. Raises `OSError` that names
+    `path` if none can be made there.
     """
+    if not isinstance(path, str | os.PathLike) or "\0" in str(path):
+        raise ModelError(Finding("wrong-type", "folder", path, "the name of a folder", 'write "name"'))
     target = Path(path).absolute()
     if target.exists() or target.is_symlink():
         advice = "remove it, or name another one: nothing is written over"
@@ -80,7 +83,10 @@ def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         advice = "make the folder that it is in, or check the path"
         raise ModelError(Finding("no-folder", "folder", str(path), "a folder in one that exists", advice))
     temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
-    temporary.mkdir()
+    try:
+        temporary.mkdir()
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from None
     try:
         yield temporary
         temporary.rename(target)

@@ -189,7 +189,11 @@ def discretise(K: Any, sample_time: float) -> Any:
     if not K.dt:
         from control import sample_system
 
-        return sample_system(K, sample_time, SAMPLING)
+        try:
+            return sample_system(K, sample_time, SAMPLING)
+        except np.linalg.LinAlgError as error:
+            expected, advice = "one that no pole of the controller is 2 over", "take a shorter one"
+            raise ModelError(Finding("bad-sample-time", "sample_time", sample_time, expected, advice)) from error
     if not np.isclose(K.dt, sample_time, rtol=SAME, atol=0):
         advice = "leave sample_time out, or sample the controller again"
         raise ModelError(Finding("other-sample-time", "sample_time", sample_time, f"the controller's {K.dt:g} s", advice))

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.programs.program import (
     CONSTANT,
     INPUT,
@@ -32,6 +34,14 @@ _SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 _COMPARISONS = {"less": "<", "less_equal": "<=", "equal": "==", "not_equal": "!="}
 _TRUTHS = {*_COMPARISONS, "and", "or", "not"}
 _LIBRARY = {"absolute": "fabs", "power": "pow"}
+
+
+def number_type(precision: Any) -> str:
+    """Return the type of numbers in C. Raises `ModelError` for an unknown precision."""
+    if precision not in [*TYPES]:
+        expected, advice = "'double' or 'single'", did_you_mean(precision, TYPES)
+        raise ModelError(Finding("bad-precision", "precision", precision, expected, advice))
+    return TYPES[precision]
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS
 
-#: Words that C99, or C++ which may include the header, keeps for itself.
+#: Words that C99, or C++ which may include the header, keeps for itself; and headers that exported C includes.
 _WORDS = set(
     """and and_eq asm auto bitand bitor bool break case catch char class compl const const_cast continue default delete do
     double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace new
     not not_eq operator or or_eq private protected public register reinterpret_cast restrict return short signed sizeof static
     static_cast struct switch template this throw true try typedef typeid typename union unsigned using virtual void volatile
-    wchar_t while xor xor_eq""".split()  # noqa: SIM905
+    wchar_t while xor xor_eq math stdio""".split()  # noqa: SIM905
 )
 #: Bytes of a call's frame beside its arrays: scalars, saved registers, return address.
 _FRAME = 192

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.tolerances import SAME
 from titop.solvers.programs.c_controllers import CController
 from titop.solvers.programs.c_text import allowed_error, c_names, c_number, comment, enumeration, fill, stack_bytes, table
@@ -65,7 +66,7 @@ int @p_step(@p_memory *memory, const @p_parameters *parameters, const @real in[@
     int i, status;
     for (i = 0; i < @P_STATES; i++) { z[i] = memory->state[i]; }
 <errors>    status = @p_law(parameters, in, z, result);
-    for (i = 0; i < <rows>; i++) {
+<trim>    for (i = 0; i < <rows>; i++) {
         if (!isfinite(result[i])) { return @P_NOT_FINITE; }
     }
     for (i = 0; i < @P_STATES; i++) { memory->state[i] = result[i]; }
@@ -83,8 +84,9 @@ _RESET = """\
 """
 _SEND_LATE = """\
         out[i] = memory->out[memory->next][i];
-        memory->out[memory->next][i] = result[@P_STATES + i]<trim>;
+        memory->out[memory->next][i] = result[@P_STATES + i];
 """
+_TRIM = "    for (i = 0; i < @P_OUTPUTS; i++) { result[@P_STATES + i] += parameters->out_at_rest[i]; }\n"
 _TURN = "    memory->next = (memory->next + 1) % <held>;\n"
 
 _FIXED = """
@@ -241,7 +243,7 @@ class ControllerText:
             reset=_RESET if held else "",
             law=_FIXED if family is None else _FAMILY,
             errors=self._errors(),
-            send=_SEND_LATE if held else "        out[i] = result[@P_STATES + i]<trim>;\n",
+            send=_SEND_LATE if held else "        out[i] = result[@P_STATES + i];\n",
             turn=_TURN if held else "",
         )
         self.test = self._test()
@@ -251,7 +253,7 @@ class ControllerText:
         numbers = {"zero": 0.0, "one": 1.0, "two": 2.0, "period": one.law.sample_time, "delay": one.delay}
         known = values | {name: c_number(value, self._precision) for name, value in numbers.items()}
         known |= {"f": "f" if self._precision == "float" else "", "rows": str(self._size[0]), "columns": str(self._size[1])}
-        known |= {"trim": " + parameters->out_at_rest[i]" if has_point else "", "held": str(one.held)}
+        known |= {"trim": _TRIM if has_point else "", "held": str(one.held)}
         known["rest"] = "parameters->out_at_rest[i % @P_OUTPUTS]" if has_point else known["zero"]
         known |= {"states": str(n), "inputs": str(len(one.inputs)), "outputs": str(len(one.law.outputs))}
         known["state_size"] = str(max(n, 1))
@@ -289,6 +291,9 @@ class ControllerText:
             fields.append(("matrix[<rows>][<columns>]", "[A, B; C, D] from sample to sample", matrix))
         else:
             for k, (name, axis, source) in enumerate(zip(one.family.names, one.family.axes, one.family.sources, strict=True)):
+                if not np.all(np.diff(axis.astype(np.float32 if self._precision == "float" else float)) > 0.0):
+                    expected, advice = f"values of {name} that differ in single precision", 'give precision="double"'
+                    raise ModelError(Finding("out-of-range", "precision", "single", expected, advice))
                 fields.append((f"axis_{k}[{len(axis)}]", f"values of {name}, rising", axis))
                 if not isinstance(source, int):
                     fields.append((f"value_{k}[1]", f"the value of {name}", [source]))

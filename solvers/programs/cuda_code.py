@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.local_files import replaced_file
 from titop.blocks.basics.user_input import check_suffix
-from titop.solvers.programs.c_code import TYPES, Dialect, FunctionPrinter, distinct
+from titop.solvers.programs.c_code import Dialect, FunctionPrinter, distinct, number_type
 from titop.solvers.programs.c_text import comment
 from titop.solvers.programs.model_program import Program
 
@@ -21,7 +21,7 @@ def cuda_text(program: Program, precision: str = "double") -> str:
     Arrays are those of `Program`, one column a state (``array[k * n + i]``: entry k of state i), inputs in their order, then
     outputs, then the number n of states (``size_t``).
     """
-    dialect = Dialect(TYPES[precision], "static __device__ __noinline__", "static __device__", " * n", _CHUNK)
+    dialect = Dialect(number_type(precision), "static __device__ __noinline__", "static __device__", " * n", _CHUNK)
     real, text, states = dialect.precision, "", {"n": "size_t n"}
     for name, function in program.functions.items():
         function = distinct(function)
@@ -74,10 +74,7 @@ def export_cuda(program: Program, path: str | Path, precision: str = "double") -
     if not isinstance(program, Program):
         advice = 'make one: m.program("forward_dynamics")'
         raise ModelError(Finding("wrong-type", "program", type(program).__name__, "a tt.Program", advice))
-    if precision not in TYPES:
-        raise ModelError(
-            Finding("bad-precision", "precision", precision, "'double' or 'single'", did_you_mean(precision, TYPES))
-        )
+    text = cuda_text(program, precision)
     about = comment("Functions of a model by titop, one thread a state; entry k of state i is array[k * n + i].")
     with replaced_file(path) as file:
-        file.write(f"{about}\n#include <math.h>\n#include <stddef.h>\n\n{cuda_text(program, precision)}".encode("ascii"))
+        file.write(f"{about}\n#include <math.h>\n#include <stddef.h>\n\n{text}".encode("ascii"))

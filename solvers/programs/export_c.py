@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.local_files import new_folder
-from titop.solvers.programs.c_code import TYPES, Dialect
+from titop.solvers.programs.c_code import Dialect, number_type
 from titop.solvers.programs.c_controllers import read_controller
 from titop.solvers.programs.c_text import c_names, comment
 from titop.solvers.programs.controller_text import ControllerText
@@ -95,10 +95,7 @@ def export_c(
     ...     sorted(path.name for path in Path(folder, "lag").iterdir()), names["hinge_q"]
     (['lag.c', 'lag.h', 'test_lag.c'], 'LAG_IN_HINGE_Q')
     """
-    if precision not in TYPES:
-        expected = "'double' or 'single'"
-        raise ModelError(Finding("bad-precision", "precision", precision, expected, did_you_mean(precision, TYPES)))
-    kind = TYPES[precision]
+    kind = number_type(precision)
     text: ControllerText | ProgramText
     if isinstance(what, Program):
         if sample_time is not None:
@@ -128,7 +125,8 @@ def _prefix(given: Any, name: str) -> str:
     """Return the prefix of all names: as given, or made of a name."""
     if given is None:
         return c_names([name.split("[")[0]])[name.split("[")[0]]
-    if not isinstance(given, str) or not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", given):
+    taken = str(given).lower() in ("math", "stdio")  # the header would stand in for the library's
+    if taken or not isinstance(given, str) or not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", given):
         advice = f"write prefix={next(iter(c_names([str(given)]).values()))!r}, or leave it out"
         raise ModelError(Finding("bad-name", "prefix", given, "a name that C allows: letters, digits, underscores", advice))
     return given

@@ -20,6 +20,7 @@ from titop.solvers.mechanism.coordinates import unit_quaternions
 from titop.solvers.native import calling
 from titop.solvers.native.programs import SystemCode
 from titop.solvers.programs.tracing import FUNCTIONS, Recorded, traced, without_program
+from titop.solvers.signals.exported import Signal, refuse_twice
 from titop.solvers.signals.grammar import INPUT, OUTPUT, read_name, read_names
 from titop.solvers.signals.quantities import Kind, units_of
 
@@ -180,10 +181,12 @@ def program(
     known: dict[str, Any] = {"function": FUNCTIONS, "parameter": mechanism.parameters()}
     parameters = read_names("parameters", parameters)
     for what, asked in {"function": functions, "parameter": parameters}.items():
-        for name in asked:
+        for k, name in enumerate(asked):
             if not isinstance(name, str) or name not in known[what]:
                 advice = did_you_mean(name, known[what])
                 raise ModelError(Finding(f"unknown-{what}", f"{what}s", name, f"a {what} that programs know", advice))
+            if name in asked[:k]:
+                raise ModelError(Finding(f"duplicate-{what}", f"{what}s", name, "each name once", "leave one out"))
     devices = {device.name for device in mechanism.assembly.devices}
     if of_device := next((name for name in parameters if owner_of(name) in devices), None):
         expected, advice = "a parameter of a block", "leave it out, or take those of the device's parts, which follow from it"
@@ -210,12 +213,10 @@ def program(
     if strange := [of.paths[0] for of in ends if of.kind not in (Kind.INPUT, Kind.EFFORT)]:
         advice = "give efforts of joints, and inputs of actuators and blocks"
         raise ModelError(Finding("no-program", "inputs", strange[0], "an effort or an actuator's input", advice))
-    given = {"parameters": parameters, "inputs": [path for of in ends for path in of.paths]}
-    for what, of in given.items():
-        if twice := next((name for name in of if list(of).count(name) > 1), None):
-            raise ModelError(Finding("duplicate-name", what, twice, "each one once", "leave out the second"))
     named = None if outputs is None else [read_name(model, OUTPUT, name) for name in read_names("outputs", outputs)]
     read = mechanism.sensor_signals if named is None else named
+    for role, quantities in {"input": ends, "output": read}.items():
+        refuse_twice(role, [Signal(path, "") for of in quantities for path in of.paths])
     for name, of, unit in (
         ("u", tuple(mechanism.input_names[k] for k in places), [mechanism.inputs.units[k] for k in places]),
         ("x", mechanism.inputs.state_names, mechanism.inputs.state_units),

@@ -127,9 +127,9 @@ def _check(path: Any, version: Any, kinds: Any) -> None:
     findings = []
     if not isinstance(path, str | os.PathLike) or PurePath(path).suffix != ".fmu":
         findings.append(Finding("bad-path", "path", path, "a path that ends in .fmu", "add .fmu"))
-    if version not in (2, 3):
+    if not isinstance(version, int) or version not in (2, 3):
         findings.append(Finding("bad-version", "version", version, "2 or 3", "3 is FMI 3.0, 2 is 2.0"))
-    if isinstance(kinds, str) or not kinds or not set(kinds) <= set(_KINDS):
+    if not isinstance(kinds, list | tuple | set) or not kinds or not all(kind in _KINDS for kind in kinds):
         findings.append(Finding("bad-kinds", "kinds", kinds, "some of 'me' and 'cs'", 'write kinds=["me", "cs"]'))
     refuse(findings)
 

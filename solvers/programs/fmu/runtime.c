@@ -147,7 +147,7 @@ static int differentiate(Instance *s, int backwards, const Reference *unknowns, 
     for (j = 0; j < m; j++)
         if (knowns[j] != 0 && !is_settable(knowns[j])) return fail(s, ERROR, "derivatives are by parameters, inputs and states");
     for (k = 0; k < n; k++)
-        if ((unknowns[k] <= NV && !is_settable(unknowns[k])) || unknowns[k] > NV + NX + NY + NZ)
+        if (unknowns[k] == 0 || unknowns[k] > NV + NX + NY + NZ) /* commands change at samples alone: theirs are zero */
             return fail(s, ERROR, "derivatives are of states, their rates and outputs");
     if (backwards) {
         for (k = 0; k < n; k++)
@@ -162,6 +162,7 @@ static int differentiate(Instance *s, int backwards, const Reference *unknowns, 
         model_tangent(states(s), inputs(s), parameters(s), by + NR, of);
         for (k = 0; k < n; k++) result[k] = unknowns[k] <= NV ? by[unknowns[k] - 1] : of[unknowns[k] - 1 - NV];
     }
+    if (!are_finite(result, (int)(backwards ? m : n))) return fail(s, DISCARD, "there are no derivatives at this state");
     return OK;
 }
 
@@ -255,8 +256,11 @@ static int sample(Instance *s)
 }
 
 /* A sample at the end itself waits: the inputs of that time are not known yet. */
-static int do_step(Instance *s, double end)
+static int do_step(Instance *s, double time, double step)
 {
+    const double end = time + step;
+    if (!(step >= 0.0) || !isfinite(end)) return fail(s, ERROR, "a step must have a length, not below zero");
+    if (fabs(time - s->now.time) > 1e-6 * step + 1e-9 * fabs(time)) return fail(s, ERROR, "steps must begin where the last one ended");
     while (NC > 0 && next_sample(s) < end - 1e-9 * SAMPLE_TIME)
         if ((next_sample(s) > s->now.time && integrate(s, next_sample(s)) != OK) || sample(s) != OK) return ERROR;
     return integrate(s, end);
@@ -299,8 +303,9 @@ static int setup(Instance *s, int is_given, double tolerance, double time)
 /* Copy bytes of a state to a saved one, which is made if there is none. */
 static int save(const void *from, size_t n, void **state)
 {
+    if (n != sizeof(State)) return ERROR;
     if (!*state) *state = malloc(sizeof(State));
-    if (!*state || n != sizeof(State)) return ERROR;
+    if (!*state) return ERROR;
     memcpy(*state, from, n);
     return OK;
 }
@@ -408,7 +413,7 @@ FMI(NewDiscreteStates)(void *i, EventInfo *info)
 FMI(GetDerivatives)(void *i, double rates[], size_t n) { return derivatives(I, rates, n); }
 FMI(SetRealInputDerivatives)(void *i, const Reference r[], size_t n, const int order[], const double v[]) { return n ? ERROR : OK; }
 FMI(GetRealOutputDerivatives)(void *i, const Reference r[], size_t n, const int order[], double v[]) { return n ? ERROR : OK; }
-FMI(DoStep)(void *i, double time, double step, Bool is_final) { return do_step(I, time + step); }
+FMI(DoStep)(void *i, double time, double step, Bool is_final) { return do_step(I, time, step); }
 FMI(CancelStep)(void *i) { return ERROR; }
 FMI(GetRealStatus)(void *i, int kind, double *v) { *v = I->now.time; return kind == 2 ? OK : DISCARD; }
 FMI(GetBooleanStatus)(void *i, int kind, int *v) { *v = 0; return kind == 3 ? OK : DISCARD; }
@@ -480,7 +485,7 @@ FMI(GetNumberOfContinuousStates)(void *i, size_t *n) { *n = NX; return OK; }
 FMI(EnterStepMode)(void *i) { return OK; }
 FMI(DoStep)(void *i, double time, double step, Bool is_final, Bool *is_event, Bool *is_end, Bool *is_early, double *last)
 {
-    const int status = do_step(I, time + step);
+    const int status = do_step(I, time, step);
     *is_event = *is_end = *is_early = 0, *last = I->now.time;
     return status;
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 from functools import cache
 from pathlib import Path
@@ -84,6 +85,20 @@ def test_the_test_that_is_written_fails_for_another_controller(tmp_path: Path) -
 
 
 @needs_compiler
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_the_test_of_an_unstable_controller_ends_before_its_numbers_do(precision: str, tmp_path: Path) -> None:
+    """Sixty samples of this pole reach 1e240."""
+    K = control.ss([[1e4]], [[1.0]], [[1.0]], [[0.0]], 0.1)
+    tt.export_c(K, tmp_path / "c", "arm", precision)
+    status, said = run_test(tmp_path / "c", "arm")
+    assert status == 0, said
+    assert "status 0, 8 steps" in said  # of sizes 0, 1, 1e4, ..., 1e28
+    source = tmp_path / "c" / "arm.c"
+    source.write_text(source.read_text().replace("10000.0", "10001.0"))
+    assert run_test(tmp_path / "c", "arm")[0] == 1
+
+
+@needs_compiler
 def test_a_sampled_loop_with_delay_about_an_operating_point(tmp_path: Path) -> None:
     """The C takes the outputs and references that `simulate` had, and gives its commands."""
     m = crane()
@@ -104,6 +119,11 @@ def test_a_sampled_loop_with_delay_about_an_operating_point(tmp_path: Path) -> N
     assert np.abs(outputs[2:] - found.u[:-2]).max() <= SUMS * np.abs(found.u).max()
     at_rest = [point.u[0], point.tau[1]]  # two samples of the delay are in the step
     assert np.array_equal(outputs[:2], [at_rest, at_rest])
+    tuned = np.array((ctypes.c_double * 15).in_dll(compiled.library, "ARM_DEFAULTS"))
+    tuned[-1], out, before = np.nan, np.zeros(2), compiled.memory.raw  # an output at the operating point
+    assert compiled.call("step", ctypes.addressof(compiled.memory), tuned, given[0].copy(), out) == 1
+    assert compiled.memory.raw == before
+    assert not out.any()
 
 
 @needs_compiler
@@ -184,7 +204,17 @@ def test_refusals(tmp_path: Path) -> None:
     refusal("wrong-type", "K", folder)
     refusal("wrong-type", tt.Loop(regulator(), 0.1, operating_point={"rail.q": 1.0}), folder)
     assert refusal("bad-name", regulator(0.1), folder, "2 arms").advice == "write prefix='x2_arms', or leave it out"
+    assert refusal("bad-name", regulator(0.1), folder, "math").advice == "write prefix='math_2', or leave it out"
     refusal("bad-precision", regulator(0.1), folder, "arm", "float")
+    refusal("bad-precision", regulator(0.1), folder, "arm", ["single"])
+    near = tt.LPVModel.of(
+        {"k": [1.0, 1.0 + 1e-9]}, [control.ss([], [], [], [[k]], inputs=["y"], outputs=["u"]) for k in (1, 4)]
+    )
+    assert refusal("out-of-range", near, folder, "arm", "single", 0.1).expected == "values of k that differ in single precision"
+    refusal("empty", regulator(0.1)[:, []], folder)
+    refusal("empty", regulator(0.1)[[], :], folder)
+    pole = control.ss([[20.0]], [[1.0]], [[1.0]], [[0.0]])
+    refusal("bad-sample-time", pole, folder, "arm", "double", 0.1)  # I - A T / 2 has no inverse
     refusal("out-of-range", 1e30 * regulator(0.1) * 1e30, folder, "arm", "single")
 
 
@@ -214,6 +244,9 @@ def test_a_folder_is_never_written_over(tmp_path: Path) -> None:
     tt.export_c(regulator(0.1), tmp_path / "c")
     before = {path.name: path.read_bytes() for path in (tmp_path / "c").iterdir()}
     assert sorted(before) == ["regulator.c", "regulator.h", "test_regulator.c"]
+    for folder in (None, b"c", "a\0b"):
+        with pytest.raises(tt.ModelError, match="wrong-type"):
+            tt.export_c(regulator(0.1), folder)
     for folder in (tmp_path / "c", tmp_path / "none" / "c"):
         with pytest.raises(tt.ModelError, match="exist"):
             tt.export_c(regulator(0.1), folder)

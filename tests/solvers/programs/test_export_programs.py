@@ -206,6 +206,22 @@ def test_refusals(tmp_path: Path) -> None:
         assert not (tmp_path / "c").exists()
 
 
+@pytest.mark.parametrize(
+    ("code", "arguments"),
+    [
+        ("duplicate-parameter", {"parameters": ["arm.mass", "arm.mass"]}),
+        ("unknown-parameter", {"parameters": [["arm.mass"]]}),
+        ("unknown-parameter", {"parameters": "mass"}),
+        ("duplicate-input", {"inputs": ["motor", "motor"]}),
+        ("duplicate-output", {"outputs": ["hinge.q", "hinge.q"]}),
+    ],
+)
+def test_names_of_programs_are_known_and_given_once(code: str, arguments: dict[str, Any]) -> None:
+    with pytest.raises(tt.ModelError) as error:
+        lander().resolve().program("rates", **arguments)
+    assert [found.code for found in error.value.findings] == [code]
+
+
 @needs_compiler
 @pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in SYSTEMS if name not in LARGE | WITHOUT])

@@ -195,6 +195,20 @@ def test_reset_begins_anew(path, instance):
     assert get(q) == [0.3]
 
 
+@pytest.mark.parametrize(("time", "step"), [(0.5, -0.1), (0.5, np.nan), (0.5, np.inf), (0.7, 0.1), (0.0, 0.1)])
+def test_steps_that_cannot_be_are_refused(path, instance, time, step):
+    """Backwards, of no length, and not from where the last one ended; nothing moves."""
+    fmu, get, _ = instance
+    now = [place(path, "hinge.q"), place(path, "time")]
+    fmu.doStep(0.0, 0.5)
+    before = get(now)
+    with pytest.raises(Exception, match=r"status 3 \(error\)"):
+        fmu.doStep(time, step)
+    assert get(now) == before
+    fmu.doStep(0.5, 0.1)
+    assert get(now) != before
+
+
 @pytest.mark.parametrize(("name", "value"), [("hinge.q", np.nan), ("height", 1.0), ("der(hinge.q)", 0.0), ("time", 1.0)])
 def test_what_cannot_be_set_is_refused(path, instance, name, value):
     _, get, put = instance
