@@ -78,8 +78,8 @@ def _of_joint(sensor: Any, kind: Kind, entries: Iterable[int], factor: float = 1
     return Quantity(kind, sensor.joint, tuple(entries), sensor.output_names, factor)
 
 
-def _wheel_inertia(assembly: Assembly, joint: str) -> float:
-    """Return the inertia (kg m^2) of the body on a wheel's joint about the wheel's axis."""
+def _wheel_inertia(assembly: Assembly, joint: str) -> Any:
+    """Return the inertia (kg m^2) of the body on a wheel's joint about the wheel's axis, perhaps a number of a program."""
     name, coordinate = split_path(joint)
     connection = assembly.connection_of_joint[name]
     bearing, wheel, held = connection.joint, connection.child.block, connection.child.name
@@ -87,8 +87,7 @@ def _wheel_inertia(assembly: Assembly, joint: str) -> float:
     spin = bearing.motion_subspace(bearing.ports[0], bearing.neutral())[:, column]
     if held in wheel.ports:
         spin = np.linalg.solve(twist_transport(*wheel.pose(held, wheel.neutral())), spin)
-    inertia: float = spin @ wheel.mass_matrix(wheel.neutral())[:6, :6] @ spin
-    return inertia
+    return spin @ wheel.mass_matrix(wheel.neutral())[:6, :6] @ spin
 
 
 #: By class: from an assembly and a sensor to the quantity that it measures.
