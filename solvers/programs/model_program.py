@@ -15,7 +15,7 @@ from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.basics.user_input import is_finite
 from titop.blocks.contract.own_coordinates import acceleration_unit, effort_unit, rate_unit
 from titop.blocks.programs import program as straight
-from titop.solvers.arguments.reading import check_quaternions, overflow, read_state
+from titop.solvers.arguments.reading import all_finite, check_quaternions, overflow, read_state
 from titop.solvers.mechanism.coordinates import unit_quaternions
 from titop.solvers.native import calling
 from titop.solvers.native.programs import SystemCode
@@ -90,8 +90,11 @@ class ProgramFunction:
         self.program, self.name, self.function = program, name, program.functions[name]
         self._code = SystemCode(self.function)
         self._shapes = [output.shape for output in self.function.outputs.values()]
+        self._result_shapes = [output.shape for name, output in self.function.outputs.items() if name != _HEALTH]
         self._sizes = [len(output.values) for output in self.function.outputs.values()]
         self._health = list(self.function.outputs).index(_HEALTH) if _HEALTH in self.function.outputs else None
+        in_order = tuple(self.function.inputs) == tuple(FUNCTIONS[name].arguments)
+        self._is_plain = in_order and not program.quaternions and calling.obstacle() is None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return getattr, (self.program, self.name)
@@ -102,6 +105,8 @@ class ProgramFunction:
         Raises `ModelError` for arguments of wrong lengths or that are not finite, quaternions that are not unit ones, states
         without health, and results that are not finite.
         """
+        if self._is_plain and not others and (found := self._at_one_state(state)) is not None:
+            return found
         known, first = self.program.at, dict(zip(FUNCTIONS[self.name].arguments, state, strict=False))
         named = first | others
         unknown = [name for name in others if name not in known or name in first] or state[len(first) :]
@@ -122,6 +127,20 @@ class ProgramFunction:
         if not all(map(is_finite, results)):
             raise ModelError(overflow())
         return results[0] if len(results) == 1 else tuple(results)
+
+    def _at_one_state(self, state: tuple[Any, ...]) -> Any:
+        """Return the function at one state, given as vectors of floats; None where anything needs a closer look."""
+        results = list(map(np.empty, self._sizes))
+        try:
+            self._code.compiled(*state, *results)
+        except TypeError:
+            return None
+        if not all(map(all_finite, (*state, *results))):
+            return None
+        if self._health is not None and not min(results.pop(self._health).tolist(), default=1.0) > CANCELLED:
+            return None
+        found = [result.reshape(shape) for result, shape in zip(results, self._result_shapes, strict=True)]
+        return found[0] if len(found) == 1 else tuple(found)
 
     def _computed(self, given: list[Array], rows: int | None) -> list[Array]:
         """Return all outputs, of one state or of so many rows."""
