@@ -8,7 +8,7 @@ import numpy as np
 
 import titop as tt
 from tests.solvers.kernels.laws.mixed_systems import Slider
-from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.spatial import Array, cross
 
 
 class Wet(tt.RigidBody):
@@ -30,7 +30,8 @@ class Wet(tt.RigidBody):
         """Return drag by the square of the speed, and the spring."""
         speed = np.sqrt(twist[:3] @ twist[:3] + 1e-6)
         force = -3.0 * speed * twist[:3] - rotation.T @ (4.0 * (position - np.array([0.1, 0.2, 0.3])))
-        return np.concatenate([force, np.cross(rotation.T @ np.array([0.0, 0.5, 0.0]), [1.0, 0.0, 0.0]) - 0.2 * twist[3:]])
+        torque = cross(rotation.T @ np.array([0.0, 0.5, 0.0]), np.array([1.0, 0.0, 0.0])) - 0.2 * twist[3:]
+        return np.concatenate([force, torque])
 
     def applied_energy(self, q: Array, rotation: Array, position: Array) -> Any:
         """Return what spring and torque store."""
