@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import subprocess
+import sys
 import tempfile
 import time
 import warnings
@@ -136,6 +137,25 @@ def _run(states: Any, arrays: list[np.ndarray]) -> None:
         raise RuntimeError("the C has found no inertia")
 
 
+def linear_matrices(repeats: int) -> str:
+    """Return what A, B, C and D of the balloon take at a thousand points, and how far `tt.linearize` is from them."""
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from balloon import build
+
+    m = build().resolve()
+    inputs, outputs = [m.coordinate_names[-1]], [f"{name}.q" for name in m.coordinate_names[-2:]]
+    program, given = m.linear_program(inputs, outputs), stacks(m, 1000)
+    points = [given[name] for name in ("q", "v", "tau")]
+    found, error = program.linear_matrices(*points), 0.0
+    for k, point in enumerate(zip(*points, strict=True)):
+        model = tt.linearize(m, point, inputs=inputs, outputs=outputs)
+        for mine, matrix in zip(found, (model.A, model.B, model.C, model.D), strict=True):
+            error = max(error, np.abs(mine[k] - matrix).max() / max(1.0, np.abs(matrix).max()))
+    calls: Calls = {"balloon": (partial(program.linear_matrices, *points), 1000)}
+    took = least(calls, repeats, time.process_time)["balloon"]
+    return f"| balloon, A, B, C, D at 1,000 points: {took:,.0f} each, {error:.0e} from tt.linearize |"
+
+
 def main() -> None:
     """Time all calls and print tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -162,6 +182,7 @@ def main() -> None:
             peers = beside_peers(label, m, fixed_arm(), True)
             others = {key: value for key, value in peers.items() if key[2] not in ("titop", "MuJoCo")}
             found = least(c_calls(program, stacks(m)) | others, arguments.repeats, time.process_time)
+            print(linear_matrices(arguments.repeats), flush=True)
             for engine in ("C", "Pinocchio", "CasADi"):
                 shown = ", ".join(
                     f"{kind} {found[label, kind, engine]:,.0f}" for kind in KINDS if (label, kind, engine) in found
