@@ -24,34 +24,30 @@ from titop.solvers.kernels.closures.least_norm import add_least, take_least
 from titop.solvers.kernels.equations.linearise import linearise, linearise_blocks, sum_rows
 from titop.solvers.kernels.equations.whole_passes import moving_rooms, outward_whole
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.stages import entry_at, lane_count
+from titop.solvers.kernels.interface.stages import entry_at
 from titop.solvers.kernels.tree.factor import solve_rows, solve_triangles
 from titop.solvers.kernels.tree.kinematics import world_poses
 from titop.solvers.native.kernel import helper, shared
 
 
 @shared
-def own_loads(ints, floats, q):
-    """Return a copy of the table `floats` for the closures' wrenches at a state q, and a status.
-
-    In lanes the copy lies in lanes; there what acts on blocks because of their surroundings is left to single calls, since its
-    stages take gravity as plain numbers.
-    """
+def own_loads(floats, q):
+    """Return a copy of the table `floats` for loads of a state q: of several states at once it lies in lanes."""
     own = np.empty(floats.shape, q.dtype)
     for i in range(floats.shape[0]):
         for k in range(floats.shape[1]):
             own[i, k] = floats[i, k]
-    return own, layout.SINGULAR if ints[0, layout.APPLYING] > 0 and lane_count(q) > 1 else layout.OK
+    return own
 
 
 @shared
-def with_forces(ints, floats, forces, q):
-    """Return a copy of the table `floats` at a state q in which the last loads are its `forces` (k, 6), and a status."""
-    own, status = own_loads(ints, floats, q)
+def with_forces(floats, forces, q):
+    """Return a copy of the table `floats` at a state q in which the last loads are its `forces` (k, 6)."""
+    own = own_loads(floats, q)
     for k in range(forces.shape[0]):
         for j in range(6):
             own[own.shape[0] - forces.shape[0] + k, layout.FORCE + j] = forces[k, j]
-    return own, status
+    return own
 
 
 @shared

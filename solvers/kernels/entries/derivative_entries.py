@@ -207,11 +207,10 @@ def inverse_slopes_with_closures(paths, loops, ints, floats, numbers, stages, q,
     if not sizes_fit(ints, q, v, a, a):
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    rooms, (loaded, status) = slopes_rooms(ints, paths, loops, law, q), own_loads(ints, floats, q)
-    if status == layout.OK:
-        status = slopes_with_closures(
-            ints, loaded, numbers, stages, law, loops, paths, q, v, a, multipliers, rooms, layout.UNKNOWN, False, changes, rows
-        )
+    rooms, loaded = slopes_rooms(ints, paths, loops, law, q), own_loads(floats, q)
+    status = slopes_with_closures(
+        ints, loaded, numbers, stages, law, loops, paths, q, v, a, multipliers, rooms, layout.UNKNOWN, False, changes, rows
+    )
     return status if status != layout.OK else min(status_of_slopes(changes), status_of_slopes(rows))
 
 
@@ -219,13 +218,7 @@ def inverse_slopes_with_closures(paths, loops, ints, floats, numbers, stages, q,
 def _constrained_slopes(tree, paths, loops, ints, floats, numbers, stages, law, q, v, tau, a, result):
     """Accelerations into `a`, derivatives (3, nv, nv) of constrained forward dynamics into `result`; return a status."""
     n, spare = ints[0, layout.NV], law
-    forward, rooms, (loaded, status) = (
-        constrained_rooms(loops, n, q),
-        slopes_rooms(ints, paths, loops, law, q),
-        own_loads(ints, floats, q),
-    )
-    if status != layout.OK:
-        return status
+    forward, rooms, loaded = constrained_rooms(loops, n, q), slopes_rooms(ints, paths, loops, law, q), own_loads(floats, q)
     passes = rooms[0], rooms[1], forward
     k, changes = loops[0, layout.ROWS], np.empty((3, n, n), q.dtype)
     rows, multipliers = np.empty((4, k, n), q.dtype), np.zeros(k, q.dtype)
@@ -286,9 +279,7 @@ def shared_derivatives(paths, loops, unknown, driven, ints, floats, numbers, sta
     if not sizes_fit(ints, q, v, a, driven) or not _result_fits(ints, result):
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    rooms, (loaded, status), k = slopes_rooms(ints, paths, loops, law, q), own_loads(ints, floats, q), loops[0, layout.ROWS]
-    if status != layout.OK:
-        return status
+    rooms, loaded, k = slopes_rooms(ints, paths, loops, law, q), own_loads(floats, q), loops[0, layout.ROWS]
     jacobian, sides, w, multipliers = (
         np.empty((k, n), q.dtype),
         np.empty((3, k), q.dtype),

@@ -136,13 +136,7 @@ def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stage
     if min(status_of(tau), status_of(a)) != layout.OK:
         return layout.NOT_FINITE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    forward, rooms, (loaded, status) = (
-        constrained_rooms(loops, n, q),
-        slopes_rooms(ints, paths, loops, law, q),
-        own_loads(ints, floats, q),
-    )
-    if status != layout.OK:
-        return status
+    forward, rooms, loaded = constrained_rooms(loops, n, q), slopes_rooms(ints, paths, loops, law, q), own_loads(floats, q)
     work, world = rooms[0], rooms[1]
     passes = work, world, forward
     _, jacobians, _, _, chosen, _, gram = forward

@@ -14,7 +14,7 @@ from titop.solvers.kernels.equations.motion_matrices import (
 )
 from titop.solvers.kernels.equations.whole_passes import outward_whole, sizes_fit, status_of, status_of_rows, world_rows
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.stages import address_of, call_at, elastic_energy
+from titop.solvers.kernels.interface.stages import address_of, call_interaction_at, elastic_energy
 from titop.solvers.kernels.ports.interactions import stored_energy
 from titop.solvers.kernels.ports.port_motion import acceleration_of, in_axes, move_along, turn_columns, walk, write_port_motion
 from titop.solvers.kernels.spatial.algebra import copy, put_six
@@ -25,7 +25,7 @@ from titop.solvers.kernels.tree.inverse import outward_motions
 from titop.solvers.kernels.tree.joints import element_of
 from titop.solvers.kernels.tree.kinematics import outward_poses, outward_twists, world_poses
 from titop.solvers.kernels.tree.springs import add_elastic_energy
-from titop.solvers.native.kernel import helper, shared
+from titop.solvers.native.kernel import shared
 from titop.solvers.native.signatures import FLAG, FLOATS, INTEGER, INTS, RESULT, RESULT_ROWS, STATE, VECTOR
 
 #: Whether the system has general blocks or interactions: see `pair.Pair`.
@@ -140,23 +140,6 @@ def port_acceleration(ints, floats, numbers, stages, element, port, frame, in_wo
     return status
 
 
-@helper
-def _read_by(stage, ints, numbers, stages, law, row, result):
-    """Let a stage at an address read the interaction at `row`; return a status."""
-    arguments = (
-        ints[row, layout.ACT_PORTS],
-        ints[row, layout.ACT_COORDINATES],
-        ints[row, layout.ACT_INPUTS],
-        ints[row, layout.ACT_STATES],
-        ints[row, layout.NUMBER_COUNT],
-        address_of(stages, ints[row, layout.BLOCK] * layout.STAGE_COLUMNS),
-        address_of(numbers, ints[row, layout.NUMBERS]),
-        address_of(law, ints[row, layout.LAW]),
-        address_of(result, 0),
-    )
-    return call_at(stage, arguments)
-
-
 @pair(INTEGER, INTEGER, INTS, FLOATS, FLOATS, INTS, STATE, STATE, RESULT_ROWS)
 def touches(row, stage, ints, floats, numbers, stages, q, v, result):
     """What a `stage` at an address reads of everything that touches in the contact at `row`, into the rows of `result`."""
@@ -169,7 +152,7 @@ def touches(row, stage, ints, floats, numbers, stages, q, v, result):
     status = outward_whole(ints, floats, numbers, stages, law, q, v, work, np.empty((world_rows(ints), 12), q.dtype))
     if status != layout.OK:
         return status
-    status = _read_by(stage, ints, numbers, stages, law, row, result)
+    status = call_interaction_at(stage, ints, numbers, stages, law, row, address_of(result, 0))
     return status if status != layout.OK else status_of_rows(result)
 
 

@@ -77,10 +77,7 @@ _FORCES = Type("float64", 2, stacked="read")
 #: A function that takes them behind the arguments of another.
 _UNDER_FORCES = """
 def {name}_under_forces({names}, forces):
-    loaded, status = with_forces(ints, floats, forces, q)
-    if status != 0:
-        return status
-    floats = loaded
+    floats = with_forces(floats, forces, q)
     return function({names})
 """
 

@@ -64,12 +64,9 @@ def closed_readings(what, frames, loops, weights, known, ints, floats, numbers, 
         np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
         np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
     )
-    (loaded, status), efforts, multipliers = own_loads(ints, floats, q), np.empty(n, q.dtype), np.zeros(k, q.dtype)
+    loaded, efforts, multipliers = own_loads(floats, q), np.empty(n, q.dtype), np.zeros(k, q.dtype)
     jacobian, sides = np.empty((k, n), q.dtype), np.empty((3, k), q.dtype)
-    if status == layout.OK:
-        status = efforts_and_constraints(
-            ints, loaded, numbers, stages, law, loops, q, v, a, work, world, efforts, sides, jacobian
-        )
+    status = efforts_and_constraints(ints, loaded, numbers, stages, law, loops, q, v, a, work, world, efforts, sides, jacobian)
     if status != layout.OK:
         return status
     for j in range(n):

@@ -200,6 +200,12 @@ def elastic_energy(ints, numbers, stages, law, q, v, work):
 @helper
 def call_interaction(ints, numbers, stages, law, row, stage, result):
     """Let the interaction at `row` write what it does, its slopes or its energy to the address `result`; return a status."""
+    return call_interaction_at(stages[ints[row, layout.BLOCK], stage], ints, numbers, stages, law, row, result)
+
+
+@helper
+def call_interaction_at(stage, ints, numbers, stages, law, row, result):
+    """Call a stage of the interaction at `row` by its address; return a status."""
     arguments = (
         ints[row, layout.ACT_PORTS],
         ints[row, layout.ACT_COORDINATES],
@@ -211,4 +217,4 @@ def call_interaction(ints, numbers, stages, law, row, stage, result):
         address_of(law, ints[row, layout.LAW]),
         result,
     )
-    return call_at(stages[ints[row, layout.BLOCK], stage], arguments)
+    return call_at(stage, arguments)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at
-from titop.solvers.kernels.interface.stages import address_of, call_at, floats_at, given, ints_at, row_at, vector_at
+from titop.solvers.kernels.interface.stages import address_of, call_at, floats_at, given, ints_at, lane_count, row_at, vector_at
 from titop.solvers.kernels.spatial.algebra import (
     carry_wrench,
     dot,
@@ -29,6 +29,8 @@ def write_surroundings(ints, floats, numbers, stages, law, q, v, work, world):
     """Let what acts on the general blocks write its efforts; return a status. `world` holds the poses of all elements."""
     if ints[0, layout.APPLYING] == 0:
         return layout.OK
+    if lane_count(floats) > lane_count(numbers):
+        return layout.SINGULAR  # states with loads of their own are left to single calls: stages take gravity as plain numbers
     laws = address_of(numbers, 0), numbers.shape[1], address_of(stages, 0), stages.shape[0]
     state = address_of(q, 0), address_of(v, 0), address_of(world, 0)
     return surroundings_asked((*given(ints, law, work), address_of(floats, 0), *laws, *state))
@@ -76,6 +78,8 @@ def subtract_from_wrenches(ints, law, work, tau):
 @helper
 def surrounding_slopes(ints, floats, numbers, stages, i, q, v, work, world, slopes):
     """Let what acts on general block i write its derivatives, and subtract them from those of the law; return a status."""
+    if lane_count(floats) > lane_count(numbers):
+        return layout.SINGULAR
     at = ints[i, layout.APPLIED_SLOPES]
     status = _call(ints, floats, numbers, stages, i, q, v, work, world, layout.APPLY_SLOPES, address_of(slopes, at))
     for k in range(by_displacement(ints, i) - at):
