@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -187,6 +187,15 @@ def without_health(name: str) -> Finding:
     return Finding("no-health", name, got, expected, advice)
 
 
+class Recording(NamedTuple):
+    """A model whose functions are recorded, and what `ModelProgram` says of its inputs and outputs."""
+
+    recorded: Recorded
+    names: dict[str, tuple[str, ...]]
+    units: dict[str, tuple[str, ...]]
+    nominal: dict[str, Array]
+
+
 def program(
     model: Any,
     *functions: str,
@@ -196,22 +205,41 @@ def program(
     at: Any = None,
 ) -> ModelProgram:
     """Return the program of functions of a model: `Model.program`."""
+    _refuse_names("function", functions, FUNCTIONS)
+    if not functions:
+        raise ModelError(Finding("missing", "functions", "none", "names of functions", f"{', '.join(FUNCTIONS)} are known"))
+    recorded, names, units, nominal = recording(model, parameters, inputs, outputs, at)
+    programs = {name: traced(name, recorded) for name in functions}
+    with np.errstate(all="ignore"):
+        healths = [found.evaluate({k: nominal[k] for k in found.inputs}).get(_HEALTH) for found in programs.values()]
+    all_healths = [found for found in healths if found is not None and found.size]
+    if (lost := next((found for found in all_healths if not (found > CANCELLED).all()), None)) is not None:
+        raise ModelError(without_health(model.coordinate_names[int(np.argmin(lost > CANCELLED))]))
+    health = min((float(found.min()) for found in all_healths), default=1.0)
+    return ModelProgram(programs, names, units, nominal, health, tuple(model.mechanism.quaternions))
+
+
+def _refuse_names(what: str, asked: Sequence[str], known: Collection[str]) -> None:
+    for k, name in enumerate(asked):
+        if not isinstance(name, str) or name not in known:
+            raise ModelError(
+                Finding(f"unknown-{what}", f"{what}s", name, f"a {what} that programs know", did_you_mean(name, known))
+            )
+        if name in asked[:k]:
+            raise ModelError(Finding(f"duplicate-{what}", f"{what}s", name, "each name once", "leave one out"))
+
+
+def recording(
+    model: Any, parameters: Sequence[str], inputs: Sequence[str], outputs: Sequence[str] | None, at: Any = None
+) -> Recording:
+    """Return a model whose functions are recorded, with the arguments of `Model.program`."""
     mechanism = model.mechanism
-    known: dict[str, Any] = {"function": FUNCTIONS, "parameter": mechanism.parameters()}
     parameters = read_names("parameters", parameters)
-    for what, asked in {"function": functions, "parameter": parameters}.items():
-        for k, name in enumerate(asked):
-            if not isinstance(name, str) or name not in known[what]:
-                advice = did_you_mean(name, known[what])
-                raise ModelError(Finding(f"unknown-{what}", f"{what}s", name, f"a {what} that programs know", advice))
-            if name in asked[:k]:
-                raise ModelError(Finding(f"duplicate-{what}", f"{what}s", name, "each name once", "leave one out"))
+    _refuse_names("parameter", parameters, mechanism.parameters())
     devices = {device.name for device in mechanism.assembly.devices}
     if of_device := next((name for name in parameters if owner_of(name) in devices), None):
         expected, advice = "a parameter of a block", "leave it out, or take those of the device's parts, which follow from it"
         raise ModelError(Finding("no-program", "parameters", of_device, expected, advice))
-    if not functions:
-        raise ModelError(Finding("missing", "functions", "none", "names of functions", f"{', '.join(FUNCTIONS)} are known"))
     if at is None:
         at = mechanism.regular_configuration if mechanism.is_constrained else mechanism.probes[1]
     nominal = {
@@ -249,15 +277,8 @@ def program(
         recorded = Recorded(mechanism, nominal, parameters, places, efforts, read)
     except TypeError as error:
         raise without_program(error, "parameters") from error
-    programs = {name: traced(name, recorded) for name in functions}
-    with np.errstate(all="ignore"):
-        healths = [found.evaluate({k: nominal[k] for k in found.inputs}).get(_HEALTH) for found in programs.values()]
-    all_healths = [found for found in healths if found is not None and found.size]
-    if (lost := next((found for found in all_healths if not (found > CANCELLED).all()), None)) is not None:
-        raise ModelError(without_health(mechanism.coordinate_names[int(np.argmin(lost > CANCELLED))]))
-    health = min((float(found.min()) for found in all_healths), default=1.0)
     names["y"], units["y"] = tuple(x for of in read for x in of.paths), tuple(x for of in read for x in units_of(model, of))
-    return ModelProgram(programs, names, units, nominal, health, tuple(mechanism.quaternions))
+    return Recording(recorded, names, units, nominal)
 
 
 def _coordinate_units(units: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -63,6 +63,7 @@ class Recorded:
     ) -> None:
         self.graph, self.sizes = Graph(at), {name: len(numbers) for name, numbers in at.items()}
         given = {name: self.graph.input(name, size) for name, size in self.sizes.items()}
+        self.given = given
         self.q, self.v, self.tau, self.a = (given[name] for name in ("q", "v", "tau", "a"))
         self.original, self.nominal, self._outputs = mechanism, at, outputs
         self._channels, self._by_effort = [*given.get("u", ()), *self.tau[list(efforts)]], list(efforts)
@@ -284,10 +285,31 @@ class Recorded:
             by_q, by_v = self.derivatives(a, reverse=False)
             return {"da_dq": by_q, "da_dv": by_v, "da_dtau": jacobian(a, list(self.tau)), "health": health}
         by_q, by_v = self.derivatives(self.inverse)
-        nv, known = self.mechanism.nv, dict(zip(self.a, a, strict=True))
-        right = np.hstack([-replaced(np.hstack([by_q, by_v]), known), np.eye(nv).astype(object)])
-        found = solve(self.mass, right)
+        nv = self.mechanism.nv
+        found = self._of_accelerations(np.hstack([by_q, by_v]))
         return {"da_dq": found[:, :nv], "da_dv": found[:, nv : 2 * nv], "da_dtau": found[:, 2 * nv :], "health": health}
+
+    def _of_accelerations(self, needed: Array) -> Array:
+        """Return derivatives of a tree's accelerations: by what these derivatives of `inverse` are by, then by efforts."""
+        known = dict(zip(self.a, self.forward[0], strict=True))
+        return solve(self.mass, np.hstack([-replaced(needed, known), np.eye(self.mechanism.nv).astype(object)]))
+
+    def slopes(self, name: str) -> dict[str, Array]:
+        """Return the derivatives (m, n) of a function's first result by each input on which it depends.
+
+        Entries of quaternions are seen as independent: the result is what the formulas, which ask for unit ones, make of them.
+        """
+        result, given = next(iter(FUNCTIONS[name].record(self).values())), self.given
+        results = np.asarray(result, dtype=object).ravel()
+        if name == "forward_dynamics" and not self.mechanism.is_constrained:
+            others = [each for each in given if each not in ("tau", "a")]
+            needed = jacobian(self.inverse, [x for each in others for x in given[each]], reverse=True)
+            found, order = self._of_accelerations(needed), [*others, "tau"]
+        else:
+            order, variables = [*given], [x for numbers in given.values() for x in numbers]
+            found = jacobian(results, variables, reverse=len(results) < len(variables))
+        ends = np.cumsum([len(given[each]) for each in order])[:-1]
+        return dict(zip(order, np.split(found, ends, axis=1), strict=True))
 
 
 class Traced(NamedTuple):
