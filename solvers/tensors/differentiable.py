@@ -245,8 +245,9 @@ class ProgrammedFunction(Differentiable):
 
     @cached_property
     def sizes(self) -> dict[str, int]:  # type: ignore[override]
-        """The arguments' sizes."""
-        return dict(self._function.function.inputs)
+        """The arguments' sizes: of all that the function takes, and others on which it depends."""
+        taken = {*FUNCTIONS[self.name].arguments, "parameters", *self._function.function.inputs}
+        return {name: size for name, size in self._recording().recorded.sizes.items() if name in taken}
 
     @cached_property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -258,7 +259,7 @@ class ProgrammedFunction(Differentiable):
         named = dict(zip(self.sizes, given, strict=True))
         if self._quaternions and "q" in named:
             named["q"] = unit_quaternions(named["q"], self._quaternions)
-        found: Array = self._function(**named)
+        found: Array = self._function(**{name: named[name] for name in self._function.function.inputs})
         return found
 
 
