@@ -8,7 +8,7 @@ parameters and inputs as arguments, and derivatives of derivatives.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -230,8 +230,8 @@ def _weighted(weights: Array, matrices: Sequence[Array]) -> list[Array]:
 
 
 def _changed(matrices: Sequence[Array], changes: Sequence[Array]) -> Array:
-    total: Array = sum((by @ d[..., None])[..., 0] for by, d in zip(matrices, changes, strict=True))
-    return total
+    parts = ((by @ d[..., None])[..., 0] for by, d in zip(matrices, changes, strict=True))
+    return reduce(np.add, parts)
 
 
 class ProgrammedFunction(Differentiable):

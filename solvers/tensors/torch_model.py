@@ -79,7 +79,7 @@ class _Operations:
         """
         torch, computed = self.torch, self._computed
 
-        class Made(torch.autograd.Function):  # type: ignore[misc]
+        class Made(torch.autograd.Function):  # type: ignore[misc,name-defined]
             @staticmethod
             def forward(function: Differentiable, *tensors: Any) -> Any:
                 return computed(getattr(function, compute), tensors)
