@@ -100,7 +100,7 @@ from .blocks.surroundings.solar_pressure import SolarPressure as SolarPressure
 from .graph.files.block_types import register_block as register_block
 from .graph.load import load as load
 from .graph.system import System as System
-from .graph.urdf.robot_system import from_urdf as from_urdf
+from .graph.robots.urdf import from_urdf as from_urdf
 from .solvers.arguments.reading import percent as percent
 from .solvers.control.control_history import ControlHistory as ControlHistory
 from .solvers.control.controllers import Controller as Controller

@@ -22,7 +22,7 @@ from titop.blocks.basics.user_input import check_suffix
 from titop.graph.drawing.text import constraint_count
 from titop.graph.load import load
 from titop.graph.system import System
-from titop.graph.urdf.robot_system import from_urdf
+from titop.graph.robots.urdf import from_urdf
 from titop.solvers.engines.compiled.compile_ahead import compile_ahead, write_for_wheels
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.simulate import METHODS, simulate

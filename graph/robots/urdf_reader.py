@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,20 +12,9 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEGLIGIBLE
-from titop.graph.urdf.elements import (
-    AXIAL_KINDS,
-    DRAKE,
-    DRIVES,
-    GAZEBO_DYNAMICS,
-    KINDS,
-    LONGEST_NAME,
-    REPAIR,
-    SHOWN,
-    ElementReader,
-    Report,
-    bare_tag,
-    plain_numbers,
-)
+from titop.graph.robots.description import AXIAL_KINDS, Mimic, Robot, RobotJoint, RobotLink
+from titop.graph.robots.report import LONGEST_NAME, SHOWN, Report
+from titop.graph.robots.urdf_elements import DRAKE, DRIVES, GAZEBO_DYNAMICS, KINDS, ElementReader, bare_tag, plain_numbers
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -40,47 +28,11 @@ _MIMIC = {"multiplier": 1.0, "offset": 0.0}
 _LIMITS = ("lower", "upper", "velocity", "effort")
 
 
-@dataclass(frozen=True)
-class UrdfLink:
-    """A link: centre of mass (3, m) and inertia about it (3x3, kg m^2), both in link axes."""
-
-    name: str
-    mass: float = 0.0
-    com: Array = field(default_factory=lambda: np.zeros(3))
-    inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))
-
-
-@dataclass(frozen=True)
-class UrdfMimic:
-    """How a joint follows another: its coordinate is `multiplier` times that of `joint`, plus `offset` (rad or m)."""
-
-    joint: str
-    multiplier: float
-    offset: float
-
-
-@dataclass(frozen=True)
-class UrdfJoint:
-    """A joint between two links."""
-
-    name: str
-    kind: str  #: URDF's type.
-    parent: str  #: Name of a link.
-    child: str  #: Name of a link.
-    origin: Pose  #: Of the joint, and of the child link at zero coordinates, in the parent link.
-    axis: Array  #: (3): in the joint frame.
-    limits: dict[str, float] = field(default_factory=dict)  #: Lower, upper, velocity and effort, as far as they limit anything.
-    damping: float = 0.0
-    friction: float = 0.0
-    armature: float = 0.0
-    mimic: UrdfMimic | None = None
-
-
-class RobotReader(ElementReader):
+class UrdfReader(ElementReader):
     """Reads the elements of a robot in the order of the file.
 
-    Its `report` has what is wrong and suspicious. Leftovers that say nothing are mended if `repair` is set. Raises `ModelError`
-    if the root is not a robot, or there are too many links and joints.
+    Its `robot` has what it says, and what is wrong and suspicious. Leftovers that say nothing are mended if `repair` is set.
+    Raises `ModelError` if the root is not a robot, or there are too many links and joints.
     """
 
     def __init__(self, root: Element, repair: bool = False) -> None:
@@ -97,31 +49,32 @@ class RobotReader(ElementReader):
         super().__init__(Report((root.get("name") or "robot")[:LONGEST_NAME]), repair)
         self.check_vocabulary(root, "")
         self._rotors = dict(self._rotor_inertias(root))
-        self.links = [self._link(element, f"link[{k}]") for k, element in enumerate(root.findall("link"), start=1)]
-        self.joints = [self._joint(element, f"joint[{k}]") for k, element in enumerate(root.findall("joint"), start=1)]
+        links = [self._link(element, f"link[{k}]") for k, element in enumerate(root.findall("link"), start=1)]
+        joints = [self._joint(element, f"joint[{k}]") for k, element in enumerate(root.findall("joint"), start=1)]
         for element in root.findall("gazebo"):
             self._check_gazebo(element)
         for element in root.findall("ros2_control"):
             self._check_drives(element)
-        for name in self._rotors.keys() - {joint.name for joint in self.joints}:
+        for name in self._rotors.keys() - {joint.name for joint in joints}:
             self.report.error("unknown-joint", "transmission", name, "the name of a joint", "correct the transmission")
+        self.robot = Robot(self.report, links, joints)
 
     # -- links ---------------------------------------------------------------------------------------------------------
 
     def _name(self, element: Element, placeholder: str) -> str:
         return self.text(element, "name", placeholder) or placeholder
 
-    def _link(self, element: Element, placeholder: str) -> UrdfLink:
+    def _link(self, element: Element, placeholder: str) -> RobotLink:
         name = self._name(element, placeholder)
         self.check_vocabulary(element, name)
         inertial = self.child(element, "inertial", name)
         if inertial is None:
-            return UrdfLink(name)
+            return RobotLink(name)
         where = f"{name}.inertial"
         origin = self.pose(self.child(inertial, "origin", where), f"{where}.origin")
         mass = self.child(inertial, "mass", where, required=True)
         inertia = self.child(inertial, "inertia", where, required=True)
-        return UrdfLink(
+        return RobotLink(
             name,
             0.0 if mass is None else self.number(mass, "value", f"{where}.mass"),
             origin.position,
@@ -140,12 +93,12 @@ class RobotReader(ElementReader):
         twin = entry[0] + entry[:0:-1]
         if entry in element.attrib or not self.repair:
             return self.number(element, entry, where)
-        self.report_repair(where, f"no {entry}", "all products of inertia", f"taken as {element.get(twin, '0')}")
+        self.report.repaired(where, f"no {entry}", "all products of inertia", f"taken as {element.get(twin, '0')}")
         return self.number(element, twin, where, 0.0)
 
     # -- joints --------------------------------------------------------------------------------------------------------
 
-    def _joint(self, element: Element, placeholder: str) -> UrdfJoint:
+    def _joint(self, element: Element, placeholder: str) -> RobotJoint:
         name = self._name(element, placeholder)
         self.check_vocabulary(element, name)
         origin = self.pose(self.child(element, "origin", name), f"{name}.origin")
@@ -153,14 +106,14 @@ class RobotReader(ElementReader):
         if kind == "fixed":
             if element.find("mimic") is not None:
                 self.report.report_unused("<mimic> of a fixed joint", name, "make it revolute or prismatic if it moves")
-            return UrdfJoint(name, kind, parent, child, origin, np.array([1.0, 0.0, 0.0]))
+            return RobotJoint(name, kind, parent, child, origin, np.array([1.0, 0.0, 0.0]))
         damping, friction, armature = self._dynamics(element, kind, name)
         axis, limits, mimic = (
             self._axis(element, kind, name),
             self._limits(element, kind, name),
             self._mimic(element, kind, name),
         )
-        return UrdfJoint(name, kind, parent, child, origin, axis, limits, damping, friction, armature, mimic)
+        return RobotJoint(name, kind, parent, child, origin, axis, limits, damping, friction, armature, mimic)
 
     def _kind(self, element: Element, name: str) -> str:
         kind = self.text(element, "type", name)
@@ -206,7 +159,7 @@ class RobotReader(ElementReader):
             self.report.error("not-representable", where, shown, f"none at a {kind} joint", advice)
         return values[0], values[1], values[2]
 
-    def _mimic(self, element: Element, kind: str, name: str) -> UrdfMimic | None:
+    def _mimic(self, element: Element, kind: str, name: str) -> Mimic | None:
         mimic = self.child(element, "mimic", name)
         if mimic is None:
             return None
@@ -216,22 +169,7 @@ class RobotReader(ElementReader):
             self.report.error("not-representable", where, f"<mimic> of a {kind} joint", "one of a joint with an axis", advice)
             return None
         multiplier, offset = (self.number(mimic, key, where, value) for key, value in _MIMIC.items())
-        return UrdfMimic(self.text(mimic, "joint", where), multiplier, offset)
-
-    def check_mimics(self) -> None:
-        """Report joints that follow a joint without an axis of motion."""
-        kinds = {joint.name: joint.kind for joint in self.joints}
-        for joint in self.joints:
-            driver = joint.mimic.joint if joint.mimic else ""
-            if not driver or (kinds.get(driver) in AXIAL_KINDS and driver != joint.name):
-                continue
-            expected = "another joint, revolute, continuous or prismatic"
-            others = (name for name, kind in kinds.items() if kind in AXIAL_KINDS and name != joint.name)
-            if driver in kinds and driver != joint.name:
-                advice = "that joint has no axis: remove the mimic element"
-            else:
-                advice = did_you_mean(driver, others) + ("" if driver in kinds else f"; {REPAIR}")
-            self.report.error("unknown-joint", f"{joint.name}.mimic.joint", repr(driver), expected, advice)
+        return Mimic(self.text(mimic, "joint", where), multiplier, offset)
 
     def _limits(self, element: Element, kind: str, name: str) -> dict[str, float]:
         limit = self.child(element, "limit", name)
@@ -262,11 +200,11 @@ class RobotReader(ElementReader):
         kept = dict(values)
         for key in ("velocity", "effort"):
             if values.get(key, 0.0) < 0.0:
-                self.report_repair(where, f"{key} {values[key]:g}", "a value >= 0", "taken as unlimited")
+                self.report.repaired(where, f"{key} {values[key]:g}", "a value >= 0", "taken as unlimited")
                 kept[key] = math.inf
         lower, upper = values.get("lower", 0.0), values.get("upper", 0.0)
         if lower > upper:
-            self.report_repair(where, f"lower {lower:g} above upper {upper:g}", "lower <= upper", "taken as unlimited")
+            self.report.repaired(where, f"lower {lower:g} above upper {upper:g}", "lower <= upper", "taken as unlimited")
             kept |= {"lower": -math.inf, "upper": math.inf}
         return kept
 

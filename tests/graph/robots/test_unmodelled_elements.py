@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.graph.urdf.urdf_texts import GOOD, findings, load, warned
+from tests.graph.robots.urdf_texts import GOOD, findings, load, warned
 
 
 @pytest.mark.parametrize("text", ['<sdf version="1.7"/>', "<mujoco/>", '<x:robot xmlns:x="y"/>'])

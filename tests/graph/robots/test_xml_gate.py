@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import titop as tt
-from titop.graph.urdf.robot_system import from_urdf
-from titop.graph.urdf.xml_gate import MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS, read_xml
+from titop.graph.robots.urdf import from_urdf
+from titop.graph.robots.xml_gate import MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS, read_xml
 
 ROBOT = '<robot name="r"><link name="a"/></robot>'
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import titop as tt
-from tests.graph.urdf.urdf_texts import GOOD, LIMIT, ROUNDING, findings, inertial, load, one_joint, warned
-from titop.graph.urdf.elements import AXIAL_KINDS
-from titop.graph.urdf.robot_system import from_urdf
+from tests.graph.robots.urdf_texts import GOOD, LIMIT, ROUNDING, findings, inertial, load, one_joint, warned
+from titop.graph.robots.description import AXIAL_KINDS
+from titop.graph.robots.urdf import from_urdf
 
 
 @pytest.mark.parametrize("kind", AXIAL_KINDS)
