@@ -41,6 +41,7 @@ from titop.blocks.devices.reaction_wheel import ReactionWheel
 from titop.blocks.devices.slosh import CylinderSlosh, SphereSlosh, TableSlosh
 from titop.blocks.interactions.cable import Cable
 from titop.blocks.interactions.contact import Contact
+from titop.blocks.interactions.coordinate_spring import CoordinateSpring
 from titop.blocks.interactions.distributed_load import DistributedLoad
 from titop.blocks.interactions.elastic_drive import ElasticDrive
 from titop.blocks.interactions.springs import CompliantClosure, SpringDamper
@@ -253,6 +254,7 @@ _register(SpringDamper, "spring")
 _register(Contact, "contact", radius=special.POINTS, on=special.TOUCHING, shape=special.SHAPE, points=special.POINTS)
 _register(Cable, "cable", max_tension=_UPPER)
 _register(ElasticDrive, "elastic-drive")
+_register(CoordinateSpring, "coordinate-spring", arms=NUMBERS)
 _LINE: dict[str, FileField | ValueKind] = {"rods": special.RODS, "end": _END}
 _LINE |= {name: special.numbers_of(name) for name in ("y", "z")}
 _register(Tendon, "tendon", **_LINE, max_tension=_UPPER)

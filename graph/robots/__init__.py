@@ -1,6 +1,6 @@
 """Systems from robot descriptions: URDF, SDF and MJCF.
 
-Every reader returns one `Robot`, its links and joints, of which one builder makes blocks. Small strict readers of our own for URDF
+Every reader returns one `Robot`, its links and joints, of which one builder makes blocks. Strict readers of our own for URDF
 and SDF stand behind the guarded parser (`xml_gate`): the readers in circulation load meshes and import mesh libraries, which
 alone takes several times as long as Pinocchio needs from start to first dynamics, repair broken files on their own, and drop
 silently what they do not know.
