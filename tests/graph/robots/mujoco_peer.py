@@ -80,22 +80,23 @@ def at_state(model: Any, s: tt.System, q: Array, v: Array, u: dict[str, float] |
 def worst_residual(s: tt.System, model: Any, states: int = 5, engine: str = "compiled", seed: int = 1) -> float:
     """Return the largest difference of ``M a + h - passive - B u`` from MuJoCo's, relative to the largest term.
 
-    Commands are random where all actuators of the file are inputs.
+    All actuators of the file have to be inputs; a rope called t is one more, which is not pulled.
     """
     m, rng, worst = smooth(s, engine), np.random.default_rng(seed), 0.0
     names = [mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, k) for k in range(model.nu)]
     inputs = {name.partition(".")[0].removesuffix("_actuator"): k for k, name in enumerate(m.input_names)}
-    assert set(inputs) == {(name or "").replace(".", "_").removesuffix("_actuator") for name in names}
+    assert set(inputs) - {"t"} == {(name or "").replace(".", "_").removesuffix("_actuator") for name in names}
     for _ in range(states):
         q, v, a = m.random_configuration(rng), rng.normal(size=m.nv), rng.normal(size=m.nv)
-        u = rng.uniform(0.0, 1.0, m.nu)
+        u = rng.uniform(0.0, 1.0, m.nu) * ["t" not in name.split(".") for name in m.input_names]
         data = at_state(model, s, q, v, {name: u[inputs[name.removesuffix("_actuator")]] for name in names})
         turn = jacobian(s, data.qpos)
         inertial = mass_matrix(model, data) @ (turn @ a + drift(s, v, turn))
         terms = [inertial, data.qfrc_bias, -data.qfrc_passive, -data.qfrc_actuator]
-        own = m.mass_matrix(q) @ a + m.nonlinear_effects(q, v) - m.passive_efforts(q, v)
-        if m.nu:
-            own = own - m.actuation_matrix(q) @ u
+        if m.is_constrained:
+            own = m.mass_matrix(q) @ a + m.nonlinear_effects(q, v) - m.passive_efforts(q, v) - m.actuation_matrix(q) @ u
+        else:
+            own = m.inverse_dynamics(q, v, a, u=u)
         scale = max(float(np.abs(term).max()) for term in terms)
         worst = max(worst, float(np.abs(turn.T @ sum(terms) - own).max()) / scale)
     return worst

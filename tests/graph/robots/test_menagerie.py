@@ -21,9 +21,7 @@ from tests.graph.robots.mujoco_peer import compiled, loop_accelerations, smooth,
 FOLDER = Path(os.environ.get("TITOP_MJCF", ""))
 #: Files that others include, or that include robots which are there by themselves.
 PARTS = ("joint_position_actuators.xml", "keyframe_ctrl.xml", "scene.xml")
-ROBOTS = (
-    {path.parent.name: path for path in sorted(FOLDER.glob("*/*.xml")) if path.name not in PARTS} if FOLDER.name else {}
-)
+ROBOTS = {path.parent.name: path for path in sorted(FOLDER.glob("*/*.xml")) if path.name not in PARTS} if FOLDER.name else {}
 #: Robots whose bodies have mass from meshes: refused without these. Those that have no mass at all stay so.
 WITHOUT_MASS = ("hello_robot_stretch", "wonik_allegro")
 REFUSED = (*WITHOUT_MASS, "robotiq_2f85")
