@@ -104,6 +104,7 @@ from .graph.system import System as System
 from .graph.robots.mjcf import from_mjcf as from_mjcf
 from .graph.robots.mujoco_states import from_mujoco as from_mujoco
 from .graph.robots.mujoco_states import to_mujoco as to_mujoco
+from .graph.robots.sdf import from_sdf as from_sdf
 from .graph.robots.urdf import from_urdf as from_urdf
 from .solvers.arguments.reading import percent as percent
 from .solvers.control.control_history import ControlHistory as ControlHistory

@@ -13,6 +13,7 @@ from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, quaternion_log, rotation_exp
 from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.constraints.gear import Gear
+from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.joints.friction_and_limits import Friction, Limits
 from titop.blocks.joints.joint import Joint, unit_vector
@@ -65,6 +66,12 @@ def build(robot: Robot, gravity: Any, base: str = "fixed") -> Built:
     bodies[WORLD] = system.world
     for element in robot.joints:
         _connect(system, element, joints[element.name], bodies)
+    for loop in robot.closures:
+        name = free_name(allowed(loop.name), system.by_name)
+        ends = zip(loop.links, loop.poses, strict=True)
+        ports = [add_port(bodies[link], name, pose.position, pose.rotation) for link, pose in ends]
+        closure = RigidClosure(name, loop.kind, loop.axis, loop.second, redundant=True, pitch=loop.pitch)
+        system.close_loop(*ports, closure)
     for element in robot.joints:
         if element.mimic is not None:
             name = free_name(f"{joint_names[element.name]}_mimic", system.by_name)
@@ -116,9 +123,15 @@ def _connect(system: System, element: RobotJoint, joint: Joint, bodies: dict[str
     if port is None:
         system.connect(parent, child, joint, origin)
         return
-    name = free_name(_PORT.get(element.kind, allowed(joint.name)), child.ports)
-    child.add_port(name, port.position, port.rotation)
-    system.connect(parent, PortRef(child, name), joint, origin)
+    end = add_port(child, _PORT.get(element.kind, allowed(joint.name)), port.position, port.rotation)
+    system.connect(parent, end, joint, origin)
+
+
+def add_port(body: Any, name: str, position: Any, rotation: Any = None) -> PortRef:
+    """Add a port to a body, under this name or a free one like it, and return it."""
+    name = free_name(name, (*body.ports, "P"))
+    body.add_port(name, np.array(position), rotation)
+    return PortRef(body, name)
 
 
 def _onto(axis: Array) -> Array:

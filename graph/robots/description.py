@@ -58,6 +58,37 @@ class RobotJoint:
     pitch: float = 0.0  #: m/rad, of a screw.
 
 
+#: Kinds of joints that can close loops, with the kinds of closures that they are.
+_CLOSURES = {kind: kind for kind in ("revolute", "prismatic", "universal", "screw")}
+_CLOSURES |= {"fixed": "weld", "continuous": "revolute", "ball": "spherical"}
+
+
+@dataclass(frozen=True)
+class RobotClosure:
+    """A joint that closes a loop: its poses in both links, and its axes."""
+
+    name: str
+    kind: str  #: Of a `RigidClosure`.
+    links: tuple[str, str]
+    poses: tuple[Pose, Pose]
+    axis: Array
+    second: Array
+    pitch: float = 0.0
+
+    @classmethod
+    def of(cls, joint: RobotJoint, report: Report) -> RobotClosure:
+        """Return a joint as a closure; what acts on its coordinates is refused."""
+        if joint.kind not in _CLOSURES:
+            expected = "one of " + ", ".join(_CLOSURES)
+            report.error("not-representable", joint.name, f"a {joint.kind} joint that closes a loop", expected, "cut elsewhere")
+        if joint.damping or joint.friction or joint.armature or joint.stiffness or joint.mimic is not None:
+            found, expected = "damping, friction or a spring of a joint that closes a loop", "none: it has no coordinate"
+            report.error("not-representable", joint.name, found, expected, "let another joint of the loop close it")
+        ends, second = (joint.parent, joint.child), np.array([0.0, 1.0, 0.0]) if joint.second is None else joint.second
+        kind = _CLOSURES.get(joint.kind, "weld")
+        return cls(joint.name, kind, ends, (joint.origin, joint.port or Pose()), joint.axis, second, joint.pitch)
+
+
 @dataclass
 class Robot:
     """The links and joints of a robot in the order of its file, and what is wrong with them."""
@@ -65,6 +96,7 @@ class Robot:
     report: Report
     links: list[RobotLink] = field(default_factory=list)
     joints: list[RobotJoint] = field(default_factory=list)
+    closures: list[RobotClosure] = field(default_factory=list)
 
     def check_mimics(self) -> None:
         """Report joints that follow a joint without an axis of motion."""

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.constraints.distance import Distance
@@ -22,7 +21,7 @@ from titop.blocks.devices.signal_path import SignalPath
 from titop.blocks.interactions.cable import Cable
 from titop.blocks.interactions.coordinate_spring import CoordinateSpring
 from titop.blocks.interactions.springs import SpringDamper
-from titop.graph.robots.building import Built, allowed, free_name
+from titop.graph.robots.building import Built, add_port, allowed, free_name
 from titop.graph.robots.mjcf_reader import Mjcf, mujoco_rotation
 from titop.graph.robots.mujoco_states import keyframe
 from titop.graph.robots.report import Report
@@ -79,10 +78,7 @@ class PartReader:
         return self._port(int(model.site_bodyid[k]), name, model.site_pos[k], mujoco_rotation(model.site_quat[k]))
 
     def _port(self, body: int, name: str, position: Any, rotation: Array | None = None) -> PortRef:
-        block: Any = self.bodies[self.read.bodies[body]]
-        name = free_name(name, (*block.ports, "P"))
-        block.add_port(name, np.array(position), rotation)
-        return PortRef(block, name)
+        return add_port(self.bodies[self.read.bodies[body]], name, position, rotation)
 
     def _add_gravity_compensation(self) -> None:
         model = self.model
@@ -227,7 +223,8 @@ class PartReader:
     def _actuator_law(self, k: int) -> tuple[float, Array, SignalPath | None] | None:
         model, kind = self.model, self.read.kind
         of_gain, of_bias, dynamics = (
-            kind(f"mjt{word.title()}", getattr(model, f"actuator_{word}type")[k]).partition("_")[2] for word in ("gain", "bias", "dyn")
+            kind(f"mjt{word.title()}", getattr(model, f"actuator_{word}type")[k]).partition("_")[2]
+            for word in ("gain", "bias", "dyn")
         )
         others = ("actuator_dampingpoly", "actuator_delay", "actuator_armature", "actuator_damping")
         if any(np.any(getattr(model, name)[k]) for name in others if hasattr(model, name)):
