@@ -11,8 +11,8 @@ from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.graph.robots.report import REPAIR, Report
 
-#: Kinds of joint with one axis along or about which they move.
-AXIAL_KINDS = ("revolute", "continuous", "prismatic", "screw")
+#: Kinds of joint of URDF with one axis along or about which they move.
+AXIAL_KINDS = ("revolute", "continuous", "prismatic")
 #: The parent of links that are connected to the world.
 WORLD = ""
 
@@ -71,8 +71,8 @@ class RobotClosure:
     kind: str  #: Of a `RigidClosure`.
     links: tuple[str, str]
     poses: tuple[Pose, Pose]
-    axis: Array
-    second: Array
+    axis: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    second: Array = field(default_factory=lambda: np.array([0.0, 1.0, 0.0]))
     pitch: float = 0.0
 
     @classmethod
@@ -100,13 +100,13 @@ class Robot:
 
     def check_mimics(self) -> None:
         """Report joints that follow a joint without an axis of motion."""
-        kinds = {joint.name: joint.kind for joint in self.joints}
+        kinds, axial = {joint.name: joint.kind for joint in self.joints}, (*AXIAL_KINDS, "screw")
         for joint in self.joints:
             driver = joint.mimic.joint if joint.mimic else ""
-            if not driver or (kinds.get(driver) in AXIAL_KINDS and driver != joint.name):
+            if not driver or (kinds.get(driver) in axial and driver != joint.name):
                 continue
             expected = "another joint, revolute, continuous or prismatic"
-            others = (name for name, kind in kinds.items() if kind in AXIAL_KINDS and name != joint.name)
+            others = (name for name, kind in kinds.items() if kind in axial and name != joint.name)
             if driver in kinds and driver != joint.name:
                 advice = "that joint has no axis: remove the mimic element"
             else:

@@ -11,6 +11,7 @@ from titop.blocks.basics.user_functions import check_switch
 from titop.graph.robots.building import build
 from titop.graph.robots.mjcf_parts import PartReader
 from titop.graph.robots.mjcf_reader import read_mjcf
+from titop.graph.robots.named import path_of
 from titop.graph.robots.repair import repair as mend
 from titop.graph.system import System
 
@@ -23,8 +24,8 @@ def from_mjcf(
     Parameters
     ----------
     path_or_text : str, bytes or path
-        A local file, or the MJCF itself (a text that begins with ``<``). MuJoCo reads it (``pip install "titop[mjcf]"``), and
-        the files that it includes.
+        A local file, the MJCF itself (a text that begins with ``<``), or a name such as ``"panda_mj_description"`` of the
+        package robot_descriptions. MuJoCo reads it (``pip install "titop[mjcf]"``), and the files that it includes.
     base : {"fixed", "free"}, optional
         Weld what moves freely to the world, or let the root move freely; as the file has it by default.
     gravity : array_like (3,), m/s^2, optional
@@ -74,6 +75,7 @@ def from_mjcf(
     9.406329
     """
     check_switch("repair", repair)
+    path_or_text = path_of(path_or_text, "MJCF")
     with collection_paused():
         read = read_mjcf(path_or_text, base, repair)
         if repair:

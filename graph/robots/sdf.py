@@ -9,6 +9,7 @@ from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.garbage import collection_paused
 from titop.blocks.basics.user_functions import check_switch
 from titop.graph.robots.building import build
+from titop.graph.robots.named import path_of
 from titop.graph.robots.repair import repair as mend
 from titop.graph.robots.sdf_reader import SdfReader
 from titop.graph.robots.xml_gate import folder_of, read_xml
@@ -69,6 +70,7 @@ def from_sdf(
     9.396741
     """
     check_switch("repair", repair)
+    path_or_text = path_of(path_or_text, "SDF")
     with collection_paused():
         reader = SdfReader(read_xml(path_or_text), folder_of(path_or_text), repair, base)
         robot = reader.robot

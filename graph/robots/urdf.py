@@ -14,6 +14,7 @@ from titop.blocks.basics.user_functions import check_switch
 from titop.graph.network.connections import reached
 from titop.graph.robots.building import build, free_name
 from titop.graph.robots.description import WORLD, Robot, RobotJoint
+from titop.graph.robots.named import path_of
 from titop.graph.robots.repair import repair as mend
 from titop.graph.robots.report import Report
 from titop.graph.robots.urdf_reader import UrdfReader
@@ -59,10 +60,13 @@ def check_tree(robot: Robot) -> str:
 
 
 def _check_ends(robot: Robot, links: Collection[str]) -> None:
-    ends = [(j, role, name) for j in robot.joints for role, name in (("parent", j.parent), ("child", j.child)) if name]
-    for joint, role, name in ends:
+    ends: list[tuple[Any, str, str]] = [
+        (j, role, name) for j in robot.joints for role, name in (("parent", j.parent), ("child", j.child)) if name
+    ]
+    ends += [(loop, f"link{k}", name) for loop in robot.closures for k, name in enumerate(loop.links, start=1) if name]
+    for part, role, name in ends:
         if name not in links:
-            where, advice = f"{joint.name}.{role}.link", did_you_mean(name, links)
+            where, advice = f"{part.name}.{role}.link", did_you_mean(name, links)
             robot.report.error("unknown-link", where, repr(name), "the name of a link", advice)
 
 
@@ -95,7 +99,8 @@ def from_urdf(
     Parameters
     ----------
     path_or_text : str, bytes or path
-        A local file, or the URDF itself (a text that begins with ``<``). No other file is opened, meshes least of all.
+        A local file, the URDF itself (a text that begins with ``<``), or a name such as ``"panda_description"`` of the package
+        robot_descriptions. No other file is opened, meshes least of all.
     base : {"fixed", "free"}
         Whether the root link is welded to the world or moves freely.
     gravity : array_like (3,), m/s^2
@@ -131,10 +136,13 @@ def from_urdf(
       `Planar` in a frame whose z axis is turned onto URDF's ``axis`` the short way.
     - ``<dynamics>`` gives damping, friction (`Friction`) and armature; Drake's ``rotor_inertia`` times ``gear_ratio`` squared
       is an armature too. ``<limit>`` gives `Limits`; a lower or upper limit alone makes the other zero, as URDF has it.
+    - A ``<loop_joint>`` between two links, and Drake's ``ball_constraint``, become a `RigidClosure`. Of Drake's namespace
+      ``joint`` (ball, universal, planar) and ``mimic`` are read, too; of Gazebo's elements ``springStiffness`` and
+      ``springReference``, while links without gravity and with a damping factor are told.
     - ``<mimic>`` gives a `Gear` named ``<joint>_mimic``; where its offset is not zero, the neutral configuration is not in
       mesh: see `Model.assemble`.
     - Silently left out, since they say nothing about the dynamics: visual, collision, contact, material, sensor, transmission,
-      ros2_control, gazebo (but for its springs and gravity), calibration, safety_controller.
+      ros2_control, gazebo (but for these), calibration, safety_controller.
 
     Examples
     --------
@@ -150,6 +158,7 @@ def from_urdf(
     9.406329
     """
     check_switch("repair", repair)
+    path_or_text = path_of(path_or_text, "URDF")
     with collection_paused():
         root_element, folder = read_xml(path_or_text), folder_of(path_or_text)
         robot = UrdfReader(root_element, repair).robot

@@ -52,7 +52,9 @@ class Vocabulary:
 
 VOCABULARY = {
     "robot": Vocabulary(
-        ("name", "version"), ("link", "joint", "transmission", "gazebo"), ("material", "sensor", "ros2_control")
+        ("name", "version"),
+        ("link", "joint", "transmission", "gazebo", "loop_joint", f"{DRAKE}ball_constraint"),
+        ("material", "sensor", "ros2_control"),
     ),
     "link": Vocabulary(("name",), ("inertial",), ("visual", "collision", "contact", "material")),
     "inertial": Vocabulary((), ("mass", "inertia", "origin")),
@@ -65,6 +67,12 @@ VOCABULARY = {
         ("name", "type"),
         ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"),
         ("calibration", "safety_controller"),
+    ),
+    "loop_joint": Vocabulary(("name", "type"), ("link1", "link2", "axis"), strict=True),
+    "link1": Vocabulary(("link", "xyz", "rpy"), strict=True),
+    "link2": Vocabulary(("link", "xyz", "rpy"), strict=True),
+    f"{DRAKE}ball_constraint": Vocabulary(
+        (), tuple(f"{DRAKE}{name}" for name in ("ball_constraint_body_A", "ball_constraint_body_B", "p_AP", "p_BQ"))
     ),
     "parent": Vocabulary(("link",), strict=True),
     "child": Vocabulary(("link",), strict=True),
@@ -86,17 +94,10 @@ def bare_tag(tag: str) -> str:
 
 
 #: What a robot cannot do without and titop has no block for, with advice.
-REFUSED = {
-    "include": "put everything into one file",
-    "loop_joint": "close the loop in Python",
-    f"{DRAKE}joint": "connect the joint in Python",
-    f"{DRAKE}linear_bushing_rpy": "add the spring in Python",
-    f"{DRAKE}ball_constraint": "close the loop in Python",
-    f"{DRAKE}mimic": "write it as <mimic>",
-}
+REFUSED = {"include": "put everything into one file", f"{DRAKE}linear_bushing_rpy": "add the spring in Python"}
 
-#: Children of `gazebo` elements that change the dynamics.
-GAZEBO_DYNAMICS = ("springStiffness", "springReference", "turnGravityOff", "gravity", "dampingFactor")
+#: Children of `gazebo` elements that change the dynamics and are not read.
+GAZEBO_DYNAMICS = ("turnGravityOff", "gravity", "dampingFactor")
 
 #: Elements inside of transmissions, with the value that says nothing: with both, a rotor adds to a joint's inertia.
 DRIVES = {"mechanicalReduction": 1.0, "mechanical_reduction": 1.0, "motorInertia": 0.0}

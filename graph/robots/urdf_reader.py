@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEGLIGIBLE
-from titop.graph.robots.description import AXIAL_KINDS, Mimic, Robot, RobotJoint, RobotLink
+from titop.graph.robots.description import AXIAL_KINDS, Mimic, Robot, RobotClosure, RobotJoint, RobotLink
 from titop.graph.robots.report import LONGEST_NAME, SHOWN, Report
 from titop.graph.robots.urdf_elements import DRAKE, DRIVES, GAZEBO_DYNAMICS, KINDS, ElementReader, bare_tag, plain_numbers
 
@@ -25,6 +26,8 @@ MAX_PARTS = 20_000
 _ROUNDED = 2 * NEGLIGIBLE
 #: Attributes of a mimic element, with what URDF takes where they are missing.
 _MIMIC = {"multiplier": 1.0, "offset": 0.0}
+#: Gazebo's springs of joints.
+_SPRINGS = {"springStiffness": "stiffness", "springReference": "rest"}
 _LIMITS = ("lower", "upper", "velocity", "effort")
 
 
@@ -39,8 +42,12 @@ class UrdfReader(ElementReader):
         bare = {tag: bare_tag(tag) for tag in {element.tag for element in root.iter()}}  # one text for all that share it
         for element in root.iter():
             element.tag = bare[element.tag]
+        self._drakes = {id(element) for element in root.iter(f"{DRAKE}joint")}  # as URDF's own, of more kinds
+        for tag in ("joint", "mimic"):
+            for element in root.iter(f"{DRAKE}{tag}"):
+                element.tag = tag
         if root.tag != "robot":
-            advice = "convert it to URDF; expand xacro files first"
+            advice = "use tt.from_sdf or tt.from_mjcf for these; expand xacro files first"
             raise ModelError(Finding("not-urdf", "root", f"<{root.tag[:SHOWN]}>", "<robot>", advice))
         parts = sum(child.tag in ("link", "joint") for child in root)
         if parts > MAX_PARTS:
@@ -57,7 +64,10 @@ class UrdfReader(ElementReader):
             self._check_drives(element)
         for name in self._rotors.keys() - {joint.name for joint in joints}:
             self.report.error("unknown-joint", "transmission", name, "the name of a joint", "correct the transmission")
-        self.robot = Robot(self.report, links, joints)
+        joints = [self._sprung(joint, root) for joint in joints]
+        loops = [self._loop(element, f"loop_joint[{k}]") for k, element in enumerate(root.findall("loop_joint"), start=1)]
+        loops += [self._ball(element, k) for k, element in enumerate(root.findall(f"{DRAKE}ball_constraint"), start=1)]
+        self.robot = Robot(self.report, links, joints, loops)
 
     # -- links ---------------------------------------------------------------------------------------------------------
 
@@ -113,14 +123,15 @@ class UrdfReader(ElementReader):
             self._limits(element, kind, name),
             self._mimic(element, kind, name),
         )
-        return RobotJoint(name, kind, parent, child, origin, axis, limits, damping, friction, armature, mimic)
+        second = np.array([0.0, 1.0, 0.0]) if kind == "universal" else None  # x, then y: Drake's
+        return RobotJoint(name, kind, parent, child, origin, axis, limits, damping, friction, armature, mimic, second=second)
 
     def _kind(self, element: Element, name: str) -> str:
-        kind = self.text(element, "type", name)
-        if kind in KINDS:
+        kind, known = self.text(element, "type", name), (*KINDS, "ball", "universal") if id(element) in self._drakes else KINDS
+        if kind in known:
             return kind
         if kind:
-            self.report.error("unknown-type", f"{name}.type", repr(kind), "a URDF joint type", did_you_mean(kind, KINDS))
+            self.report.error("unknown-type", f"{name}.type", repr(kind), "a URDF joint type", did_you_mean(kind, known))
         return "fixed"
 
     def _end(self, element: Element, role: str, name: str) -> str:
@@ -153,7 +164,7 @@ class UrdfReader(ElementReader):
         if values[2] and rotor:
             self.report.error("two-armatures", where, values[2], "an armature or a rotor inertia", "remove one of the two")
         values[2] += rotor
-        if kind not in AXIAL_KINDS and any(values):
+        if kind not in (*AXIAL_KINDS, "ball", "universal") and any(values):
             shown = ", ".join(f"{key} {value:g}" for key, value in zip(fields, values, strict=True) if value)
             advice = "one number for displacements and rotations has no unit; remove it and set the joint's in Python"
             self.report.error("not-representable", where, shown, f"none at a {kind} joint", advice)
@@ -245,6 +256,42 @@ class UrdfReader(ElementReader):
                 advice = "if the rotor matters, give the joint the armature motorInertia * mechanicalReduction^2"
                 where = transmission.get("name") or "transmission"
                 self.report.report_unused(f"<{element.tag}>{text[:SHOWN]}", where, advice)
+
+    def _sprung(self, joint: RobotJoint, root: Element) -> RobotJoint:
+        """Return a joint with the spring that Gazebo's extensions give it, if any."""
+        found: dict[str, float] = {}
+        for element in root.findall("gazebo"):
+            for child in element if element.get("reference") == joint.name else ():
+                if child.tag in _SPRINGS:
+                    element.set(child.tag, (child.text or "").strip())
+                    found[_SPRINGS[child.tag]] = self.number(element, child.tag, joint.name)
+        if any(found.values()) and joint.kind not in AXIAL_KINDS:
+            self.report.error("not-representable", joint.name, "a spring", f"none at a {joint.kind} joint", "add it in Python")
+        return replace(joint, **found) if found else joint
+
+    def _loop(self, element: Element, placeholder: str) -> RobotClosure:
+        """Return a `loop_joint`: a joint between frames of two links that closes a loop, as Drake and others had it."""
+        name = self._name(element, placeholder)
+        self.check_vocabulary(element, name)
+        ends = [self.child(element, tag, name, required=True) for tag in ("link1", "link2")]
+        first, second = ("" if end is None else self.text(end, "link", name) for end in ends)
+        poses = [self.pose(end, name) for end in ends]
+        kind = self._kind(element, name)
+        axis = self._axis(element, kind, name)
+        return RobotClosure.of(RobotJoint(name, kind, first, second, poses[0], axis, port=poses[1]), self.report)
+
+    def _ball(self, element: Element, k: int) -> RobotClosure:
+        """Return Drake's `ball_constraint`: points of two links that coincide."""
+        name = f"ball_constraint_{k}"
+        self.check_vocabulary(element, name)
+        parts = [element.find(f"{DRAKE}{tag}") for tag in ("ball_constraint_body_A", "p_AP", "ball_constraint_body_B", "p_BQ")]
+        if any(part is None for part in parts):
+            expected = "bodies A and B, and points p_AP and p_BQ"
+            self.report.error("missing-element", name, f"{4 - parts.count(None)} of four elements", expected, "add the others")
+            return RobotClosure(name, "spherical", ("", ""), (Pose(), Pose()))
+        links = [self.text(part, "name", name) for part in parts[::2] if part is not None]
+        points = [Pose(self.numbers(part, "value", name)) for part in parts[1::2] if part is not None]
+        return RobotClosure(name, "spherical", (links[0], links[1]), (points[0], points[1]))
 
     def _check_gazebo(self, element: Element) -> None:
         for child in element:
