@@ -100,12 +100,12 @@ from .blocks.surroundings.orbit import Orbit as Orbit
 from .blocks.surroundings.solar_pressure import SolarPressure as SolarPressure
 from .graph.files.block_types import register_block as register_block
 from .graph.load import load as load
-from .graph.system import System as System
 from .graph.robots.mjcf import from_mjcf as from_mjcf
 from .graph.robots.mujoco_states import from_mujoco as from_mujoco
 from .graph.robots.mujoco_states import to_mujoco as to_mujoco
 from .graph.robots.sdf import from_sdf as from_sdf
 from .graph.robots.urdf import from_urdf as from_urdf
+from .graph.system import System as System
 from .solvers.arguments.reading import percent as percent
 from .solvers.control.control_history import ControlHistory as ControlHistory
 from .solvers.control.controllers import Controller as Controller

@@ -1,7 +1,7 @@
 """A leg from MJCF: a parallelogram of rods, closed by a pin, carries the motion of a crank at the hip to the knee.
 
-MuJoCo reads the file; two servos, whose commands are its controls, stretch the bent leg. MuJoCo moves the same leg for comparison,
-by steps of 1 ms; it closes the loop by a stiff spring and damper where titop's constraint is exact.
+MuJoCo reads the file; two servos, whose commands are its controls, stretch the bent leg. For comparison MuJoCo moves the same
+leg, by steps of 1 ms; it closes the loop by a stiff spring and damper where titop's constraint is exact.
 
 Run it: ``python examples/leg.py`` draws ``leg.png``.
 """

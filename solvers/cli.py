@@ -21,11 +21,11 @@ from titop.blocks.basics.tolerances import EXACT
 from titop.blocks.basics.user_input import check_suffix
 from titop.graph.drawing.text import constraint_count
 from titop.graph.load import load
-from titop.graph.system import System
 from titop.graph.robots.mjcf import from_mjcf
 from titop.graph.robots.sdf import from_sdf
 from titop.graph.robots.urdf import from_urdf
 from titop.graph.robots.xml_gate import read_xml
+from titop.graph.system import System
 from titop.solvers.engines.compiled.compile_ahead import compile_ahead, write_for_wheels
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.simulate import METHODS, simulate
@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def read_system(path: Path, base: str | None = None, repair: bool = False) -> System:
-    """Return the system of a model file (``.toml``) or of a robot (``.urdf``, ``.sdf``, ``.mjcf``, or ``.xml`` of any of these).
+    """Return the system of a model file (``.toml``) or of a robot: ``.urdf``, ``.sdf``, ``.mjcf``, or ``.xml`` of any of these.
 
     Raises `ModelError` with everything that is wrong with it. `base` ("fixed", "free"): how a robot's root stands in the world.
     `repair`: whether a robot is mended; see `from_urdf`.

@@ -54,7 +54,7 @@ class CoordinateSpring(Interaction):
 
     Notes
     -----
-    ``force = gain u - stiffness (arms . q - rest) - damping arms . v``, and the effort on each coordinate is its arm times this.
+    ``force = gain u - stiffness (arms . q - rest) - damping arms . v``; the effort on each coordinate is its arm times this.
 
     Examples
     --------

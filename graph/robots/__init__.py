@@ -6,7 +6,7 @@ alone takes several times as long as Pinocchio needs from start to first dynamic
 silently what they do not know.
 
 - `report`: what is wrong and suspicious in a file; `xml_gate`: XML from strangers;
-- `description`: a robot as links and joints; `repair`: what real robots have wrong; `building`: systems of these;
+- `robot`: a robot as links and joints; `repair`: what real robots have wrong; `building`: systems of these;
 - `urdf_elements`: elements of URDF and their vocabulary; `urdf_reader`: links and joints of these; `urdf`: `from_urdf`;
 - `sdf_reader`: links and joints of SDF; `sdf`: `from_sdf`;
 - `mjcf_reader`: links and joints that MuJoCo compiles; `mujoco_states`: its states; `mjcf_parts`: closures, tendons, actuators

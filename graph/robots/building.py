@@ -20,9 +20,9 @@ from titop.blocks.joints.joint import Joint, unit_vector
 from titop.blocks.joints.plain_joints import Planar, Prismatic, Revolute, Screw, Universal, Weld
 from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.graph.network.connections import no_inertia
-from titop.graph.robots.description import WORLD, Robot, RobotJoint
 from titop.graph.robots.repair import massless_joints
 from titop.graph.robots.report import REPAIR
+from titop.graph.robots.robot import WORLD, Robot, RobotJoint
 from titop.graph.system import System
 
 _KINDS = {

@@ -36,9 +36,9 @@ def from_mjcf(
     Returns
     -------
     System
-        A rigid body for each body, in its axes, with the inertia that MuJoCo compiles; a joint for each joint, by its name. Of a
-        body with several joints the first ones carry massless bodies. The state is MuJoCo's, in its order, but for quaternions
-        and the velocities of free joints: `to_mujoco`, `from_mujoco`. ``keyframes`` has the file's states:
+        A rigid body for each body, in its axes, with the inertia that MuJoCo compiles; a joint for each joint, by its name.
+        Of a body with several joints the first ones carry massless bodies. The state is MuJoCo's, in its order, but for
+        quaternions and the velocities of free joints: `to_mujoco`, `from_mujoco`. ``keyframes`` has the file's states:
         ``m.configuration(s.keyframes["home"].configuration)``.
 
     Raises
@@ -54,15 +54,16 @@ def from_mjcf(
 
     Notes
     -----
-    - Smooth dynamics are MuJoCo's: stiffness with its ``springref``, damping, armature, ``gravcomp`` (a `Load`) and ``ref`` too.
+    - Smooth dynamics are MuJoCo's: stiffness with its ``springref``, damping, armature, ``gravcomp`` (a `Load`), ``ref``.
       Friction loss becomes `Friction`, ranges are `Limits` without stops. Contacts and geoms are left out silently, but for
       their mass.
     - ``connect`` and ``weld`` become rigid closures, ``joint`` and ``tendon`` equalities of first order a `LinearRelation`; one
       between two sites a `Distance`. They are rigid here, soft in MuJoCo.
     - Sites become ports. Springs of tendons become a `CoordinateSpring`, `SpringDamper` or `Cable`.
     - Inputs are MuJoCo's ``ctrl``: ``motor`` becomes a `Motor` (that times gear and gain is the effort); ``position``,
-      ``velocity`` and ``general`` with an affine bias a `CoordinateSpring` with a command; those at sites a `Force`, `Torque` or
-      `Propeller`; those that shorten tendons along sites a `Cable`. Filters become lags. Force ranges do not saturate.
+      ``velocity`` and ``general`` with an affine bias a `CoordinateSpring` with a command; those at sites a `Force`, `Torque`
+      or `Propeller`; those that shorten tendons along sites a `Cable`. Filters become lags. Ranges of control and force do not
+      saturate; only those of motors are kept, as their largest value.
     - Sensors of joints, gyroscopes and accelerometers become sensors; others are left out silently.
 
     Examples

@@ -82,6 +82,9 @@ class PartReader:
 
     def _add_gravity_compensation(self) -> None:
         model = self.model
+        if self.system.field is not None and model.body_gravcomp.any():
+            self._refuse("gravcomp", "compensation of a field of gravity", "a uniform field")
+            return
         for body in np.flatnonzero(model.body_gravcomp):
             name = free_name(f"{self.bodies[self.read.bodies[body]].name}_gravcomp", self.system.by_name)
             force = -model.body_gravcomp[body] * model.body_mass[body] * self.system.gravity

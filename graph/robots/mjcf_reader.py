@@ -13,8 +13,8 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, missing_extra
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, quaternion_matrix, rotation_exp
-from titop.graph.robots.description import WORLD, Robot, RobotJoint, RobotLink
 from titop.graph.robots.report import LONGEST_NAME, Report
+from titop.graph.robots.robot import WORLD, Robot, RobotJoint, RobotLink
 from titop.graph.robots.xml_gate import is_text
 
 #: MuJoCo's types of joints and the kinds that they are.

@@ -13,7 +13,6 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, quaternion_matrix
-from titop.blocks.joints.quaternion_joints import Free
 from titop.graph.network.network import Keyframe, Network
 
 
@@ -29,8 +28,8 @@ def from_mujoco(system: Network, qpos: Any, qvel: Any) -> tuple[Array, Array]:
 
     Returns
     -------
-    q : (..., nq) array
-    v : (..., nv) array
+    q : array (nq, or stacked), m, rad and 1
+    v : array (nv, or stacked), m/s and rad/s
 
     Raises
     ------
@@ -56,8 +55,8 @@ def to_mujoco(system: Network, q: Any, v: Any) -> tuple[Array, Array]:
 
     Returns
     -------
-    qpos : (..., nq) array
-    qvel : (..., nv) array
+    qpos : array (nq, or stacked), m, rad and 1
+    qvel : array (nv, or stacked), m/s and rad/s
 
     Raises
     ------
@@ -81,8 +80,7 @@ def _quaternions(system: Network, q: Array, v: Array) -> Iterator[tuple[slice, s
     iq = iv = 0
     for joint in joints:
         if joint.nq == joint.nv + 1:
-            is_free = isinstance(joint, Free)
-            yield slice(iq + joint.nq - 4, iq + joint.nq), slice(iv, iv + 3 * is_free)
+            yield slice(iq + joint.nq - 4, iq + joint.nq), slice(iv, iv + joint.nv - 3)
         iq, iv = iq + joint.nq, iv + joint.nv
 
 

@@ -15,8 +15,8 @@ _NAME = re.compile(r"[a-z0-9_]+_description")
 def path_of(path_or_text: Any, language: str) -> Any:
     """Return the path of the file in a `language` of a robot that is given by name; what is no such name as it is.
 
-    The package fetches robots that it does not have yet, from their repositories. Raises `ModelError` if it is not installed, or
-    has no such robot in this language.
+    The package fetches robots that it does not have yet, from their repositories. Raises `ModelError` if it is not installed,
+    or has no such robot in this language.
     """
     if not isinstance(path_or_text, str) or not _NAME.fullmatch(path_or_text) or os.path.exists(path_or_text):
         return path_or_text

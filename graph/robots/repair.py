@@ -10,7 +10,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rigid_body import check_inertia
 from titop.graph.network.connections import TreeNode, idle, moves_no_inertia
-from titop.graph.robots.description import Robot, RobotJoint, RobotLink
+from titop.graph.robots.robot import Robot, RobotJoint, RobotLink
 
 #: Moments that second moments of mass make: each is the sum of the other two axes'.
 _MOMENTS = np.ones((3, 3)) - np.eye(3)

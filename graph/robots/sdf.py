@@ -53,8 +53,8 @@ def from_sdf(
     Notes
     -----
     - Poses are given in any frame (``relative_to``, ``attached_to``), axes too (``expressed_in``); degrees and quaternions.
-    - ``revolute``, ``continuous``, ``prismatic``, ``ball``, ``fixed``, ``universal``, ``revolute2`` (two axes through one point),
-      ``screw``; ``gearbox`` is refused. A second joint to a link closes a loop, and becomes a `RigidClosure`.
+    - ``revolute``, ``continuous``, ``prismatic``, ``ball``, ``fixed``, ``universal``, ``revolute2`` (two axes through one
+      point), ``screw``; ``gearbox`` is refused. A second joint to a link closes a loop, and becomes a `RigidClosure`.
     - ``<dynamics>`` gives damping, friction and spring, ``<limit>`` `Limits`, ``<mimic>`` a `Gear`.
     - Silently left out: visual, collision, sensor, plugin, light, physics, and what belongs to these.
 

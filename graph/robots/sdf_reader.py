@@ -13,8 +13,8 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, quaternion_log
 from titop.blocks.basics.tolerances import TYPED
-from titop.graph.robots.description import WORLD, Mimic, Robot, RobotClosure, RobotJoint, RobotLink
 from titop.graph.robots.report import LONGEST_NAME, SHOWN, Report
+from titop.graph.robots.robot import WORLD, Mimic, Robot, RobotClosure, RobotJoint, RobotLink
 from titop.graph.robots.urdf_elements import ElementReader, rpy_quaternion
 from titop.graph.robots.xml_gate import read_xml
 
@@ -126,7 +126,9 @@ class SdfReader(ElementReader):
             self.report.error("not-unit", f"{where}.pose", numbers[3:].tolist(), "a unit quaternion", "divide by its norm")
             numbers = np.array(neutral)
         turn = math.pi / 180 if child.get("degrees") in ("true", "1") else 1.0
-        quaternion = numbers[3:] / np.linalg.norm(numbers[3:]) if is_quaternion else rpy_quaternion(turn * numbers[3:])
+        quaternion = (
+            numbers[3:] / np.linalg.norm(numbers[3:]) if is_quaternion else rpy_quaternion((turn * numbers[3:]).tolist())
+        )
         return Pose.from_rotation_vector(numbers[:3], quaternion_log(quaternion)), child.get("relative_to", "")
 
     # -- models ------------------------------------------------------------------------------------------------------------

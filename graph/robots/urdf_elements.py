@@ -20,8 +20,8 @@ from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, quaternion_log
 from titop.blocks.basics.tolerances import TYPED
 from titop.blocks.basics.user_input import LARGEST
-from titop.graph.robots.description import AXIAL_KINDS
 from titop.graph.robots.report import LONGEST_NAME, REPAIR, SHOWN, Report
+from titop.graph.robots.robot import AXIAL_KINDS
 
 #: Kinds of joint.
 KINDS = ("fixed", *AXIAL_KINDS, "planar", "floating")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEGLIGIBLE
-from titop.graph.robots.description import AXIAL_KINDS, Mimic, Robot, RobotClosure, RobotJoint, RobotLink
 from titop.graph.robots.report import LONGEST_NAME, SHOWN, Report
+from titop.graph.robots.robot import AXIAL_KINDS, Mimic, Robot, RobotClosure, RobotJoint, RobotLink
 from titop.graph.robots.urdf_elements import DRAKE, DRIVES, GAZEBO_DYNAMICS, KINDS, ElementReader, bare_tag, plain_numbers
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ class UrdfReader(ElementReader):
 
     def _sprung(self, joint: RobotJoint, root: Element) -> RobotJoint:
         """Return a joint with the spring that Gazebo's extensions give it, if any."""
-        found: dict[str, float] = {}
+        found: dict[str, Any] = {}
         for element in root.findall("gazebo"):
             for child in element if element.get("reference") == joint.name else ():
                 if child.tag in _SPRINGS:

@@ -38,7 +38,7 @@ def test_units_follow_the_first_coordinate() -> None:
     s.connect("world", tt.RigidBody("rack_body", mass=1.0), tt.Prismatic("rack"))
     s.connect("world", tt.RigidBody("pinion_body", mass=1.0, inertia=1.0), tt.Revolute("pinion"))
     s.add_interaction(tt.CoordinateSpring("spring", [1.0, 0.1], K, D), "rack", "pinion")
-    units = {name: p.unit for name, p in s.resolve(engine="reference").parameters().items() if name.startswith("spring")}
+    units = {name: unit for name, (_, unit) in s.resolve(engine="reference").parameters().items() if name.startswith("spring")}
     assert units["spring.stiffness"] == "N/m"
     assert units["spring.arms.1"] == "m/rad"
 

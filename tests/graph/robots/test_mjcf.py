@@ -11,7 +11,9 @@ import pytest
 
 import titop as tt
 
-mujoco = pytest.importorskip("mujoco")
+pytest.importorskip("mujoco")
+
+import mujoco
 
 from tests.graph.robots.mujoco_peer import at_state, compiled, loop_accelerations, smooth, worst_residual
 
@@ -23,10 +25,12 @@ TREE = f"""<mujoco model="tree"><compiler angle="radian"/><option gravity="1 -2 
   <body name="base" pos=".1 .2 .3" quat=".8 .2 .3 .4" gravcomp=".4"><freejoint name="float"/>{BODY}
     <site name="tip" pos=".1 0 .2" euler="10 20 30"/>
     <body name="two" pos=".3 0 -.1" euler=".3 -.2 .5">
-      <joint name="lift" type="slide" axis="1 2 -1" pos=".1 .2 .1" ref=".2" stiffness="30" springref=".3" damping="2" armature=".1"/>
+      <joint name="lift" type="slide" axis="1 2 -1" pos=".1 .2 .1" ref=".2" stiffness="30" springref=".3" damping="2"
+        armature=".1"/>
       <joint name="turn" type="hinge" axis="0 1 1" pos="-.1 .1 0" ref=".4" range="-1 1.5" damping=".3" frictionloss=".1"/>
       <joint name="roll" axis="1 0 0" pos="0 0 .2" armature=".02" stiffness="3"/>{BODY}
-      <body name="socket" pos="0 .2 .3"><joint name="ball" type="ball" pos=".05 0 .1" damping=".2" stiffness="4" armature=".03"/>{BODY}
+      <body name="socket" pos="0 .2 .3"><joint name="ball" type="ball" pos=".05 0 .1" damping=".2" stiffness="4"
+          armature=".03"/>{BODY}
         <body name="held" pos=".1 .1 .1" euler=".2 .1 .5">{BODY}</body></body></body>
     <body pos="0 -.3 0"><joint axis="0 0 1"/>{BODY}</body></body>
   <body name="fixed" pos="1 0 0">{BODY}</body></worldbody></mujoco>"""
@@ -107,7 +111,8 @@ CLOSURES = {
 TENDONS = """<tendon><fixed name="sum"><joint joint="left_shoulder" coef="1"/><joint joint="left_elbow" coef="2"/></fixed>
   <fixed name="difference"><joint joint="right_shoulder" coef="1"/><joint joint="right_elbow" coef="-.5"/></fixed>
   <spatial name="rope"><site site="hook"/><site site="right_end"/></spatial></tendon>"""
-LOOSE = f'<body name="box" pos="0 .5 0"><freejoint name="box_base"/>{BODY}<site name="corner" pos=".1 .2 .3" euler=".1 .2 .3"/></body>'
+LOOSE = f"""<body name="box" pos="0 .5 0"><freejoint name="box_base"/>{BODY}
+  <site name="corner" pos=".1 .2 .3" euler=".1 .2 .3"/></body>"""
 
 
 @pytest.mark.parametrize("kind", CLOSURES)
@@ -129,19 +134,25 @@ def test_loops_that_are_not_active_are_told_and_left_out() -> None:
 # -- tendons and actuators ---------------------------------------------------------------------------------------------
 
 FORCES = {
-    "joint tendon": """<tendon><fixed name="t" stiffness="20" damping="3" springlength=".2"><joint joint="left_shoulder" coef="1.5"/>
+    "joint tendon": """<tendon><fixed name="t" stiffness="20" damping="3" springlength=".2">
+      <joint joint="left_shoulder" coef="1.5"/>
       <joint joint="left_elbow" coef="-.7"/></fixed></tendon>""",
-    "strut": """<tendon><spatial name="t" stiffness="20" damping="3" springlength=".2"><site site="hook"/><site site="left_end"/>
+    "strut": """<tendon><spatial name="t" stiffness="20" damping="3" springlength=".2">
+      <site site="hook"/><site site="left_end"/>
       </spatial></tendon>""",
-    "rope over an eye": """<tendon><spatial name="t" stiffness="20" springlength="0 .4"><site site="hook"/><site site="left_eye"/>
+    "rope over an eye": """<tendon><spatial name="t" stiffness="20" springlength="0 .4"><site site="hook"/>
+      <site site="left_eye"/>
       <site site="right_end"/></spatial></tendon>""",
     "motor": '<actuator><motor name="m" joint="left_elbow" gear="30" ctrlrange="-1 1"/></actuator>',
     "servo": '<actuator><position name="m" joint="left_shoulder" kp="40" kv="3" gear="2"/></actuator>',
     "rate servo": '<actuator><velocity name="m" joint="left_shoulder" kv="3"/></actuator>',
-    "affine": """<actuator><general name="m" joint="right_elbow" gainprm="7" biastype="affine" biasprm="1 -20 -2"/></actuator>""",
-    "tendon servo": """<tendon><fixed name="t"><joint joint="left_shoulder" coef="1.5"/><joint joint="left_elbow" coef="-.7"/></fixed>
+    "affine": """<actuator><general name="m" joint="right_elbow" gainprm="7" biastype="affine"
+      biasprm="1 -20 -2"/></actuator>""",
+    "tendon servo": """<tendon><fixed name="t"><joint joint="left_shoulder" coef="1.5"/>
+      <joint joint="left_elbow" coef="-.7"/></fixed>
       </tendon><actuator><position name="m" tendon="t" kp="40" kv="3" gear="2"/></actuator>""",
-    "tendon motor": """<tendon><fixed name="t"><joint joint="left_shoulder" coef="1.5"/><joint joint="left_elbow" coef="-.7"/></fixed>
+    "tendon motor": """<tendon><fixed name="t"><joint joint="left_shoulder" coef="1.5"/>
+      <joint joint="left_elbow" coef="-.7"/></fixed>
       </tendon><actuator><motor name="m" tendon="t" gear="3"/></actuator>""",
     "winch": """<tendon><spatial name="t"><site site="hook"/><site site="left_eye"/><site site="right_end"/></spatial></tendon>
       <actuator><motor name="m" tendon="t" gear="-1"/></actuator>""",
@@ -221,7 +232,8 @@ def test_bases_are_held_or_let_go() -> None:
     held = load(TREE, base="fixed").resolve(engine="reference")
     assert held.nv == 7
     np.testing.assert_allclose(held.pose("base", held.neutral())[1], [0.1, 0.2, 0.3])
-    fixed = f'<mujoco><worldbody><body name="b">{BODY}<body pos="0 0 1"><joint axis="0 1 0"/>{BODY}</body></body></worldbody></mujoco>'
+    inside = f'<body pos="0 0 1"><joint axis="0 1 0"/>{BODY}</body>'
+    fixed = f'<mujoco><worldbody><body name="b">{BODY}{inside}</body></worldbody></mujoco>'
     assert load(fixed).resolve(engine="reference").nv == 1
     assert load(fixed, base="free").resolve(engine="reference").nv == 7
     for text, base in ((arms(), "free"), (fixed, "floating")):

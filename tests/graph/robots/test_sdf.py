@@ -11,8 +11,8 @@ import pytest
 
 import titop as tt
 
-INERTIAL = """<inertial><pose>.1 -.2 .3 .4 .5 .6</pose><mass>2</mass><inertia><ixx>.3</ixx><iyy>.4</iyy><izz>.5</izz><ixy>.01</ixy>
-  <ixz>-.02</ixz><iyz>.03</iyz></inertia></inertial>"""
+INERTIAL = """<inertial><pose>.1 -.2 .3 .4 .5 .6</pose><mass>2</mass><inertia><ixx>.3</ixx><iyy>.4</iyy><izz>.5</izz>
+  <ixy>.01</ixy><ixz>-.02</ixz><iyz>.03</iyz></inertia></inertial>"""
 #: Sums of few terms in another order.
 ROUNDED = 1e-12
 
@@ -52,12 +52,12 @@ URDF = """<robot name="robot"><link name="base"/>
     <inertia ixx=".3" iyy=".4" izz=".5" ixy=".01" ixz="-.02" iyz=".03"/></inertial></link>
   <link name="two"><inertial><origin xyz=".1 -.2 .3" rpy=".4 .5 .6"/><mass value="2"/>
     <inertia ixx=".3" iyy=".4" izz=".5" ixy=".01" ixz="-.02" iyz=".03"/></inertial></link>
-  <joint name="a" type="continuous"><parent link="base"/><child link="one"/><origin xyz=".1 .2 .3" rpy=".3 .2 .1"/><axis xyz="1 0 1"/>
-    </joint>
-  <joint name="b" type="prismatic"><parent link="one"/><child link="two"/><origin xyz=".4 0 .1" rpy="0 .5 0"/><axis xyz="0 1 0"/>
-    <limit lower="-1" upper="2" velocity="3" effort="4"/><dynamics damping=".7"/></joint></robot>"""
+  <joint name="a" type="continuous"><parent link="base"/><child link="one"/><origin xyz=".1 .2 .3" rpy=".3 .2 .1"/>
+    <axis xyz=".6 0 .8"/></joint>
+  <joint name="b" type="prismatic"><parent link="one"/><child link="two"/><origin xyz=".4 0 .1" rpy="0 .5 0"/>
+    <axis xyz="0 1 0"/><limit lower="-1" upper="2" velocity="3" effort="4"/><dynamics damping=".7"/></joint></robot>"""
 LIMIT = "<limit><lower>-1</lower><upper>2</upper><velocity>3</velocity><effort>4</effort></limit>"
-JOINTS = joint("a", "continuous", "base", "one", "<axis><xyz>1 0 1</xyz></axis>") + joint(
+JOINTS = joint("a", "continuous", "base", "one", "<axis><xyz>.6 0 .8</xyz></axis>") + joint(
     "b", "prismatic", "one", "two", f"<axis><xyz>0 1 0</xyz>{LIMIT}<dynamics><damping>.7</damping></dynamics></axis>"
 )
 NOTHING = "<inertial><mass>0</mass><inertia><ixx>0</ixx><iyy>0</iyy><izz>0</izz></inertia></inertial>"
@@ -212,13 +212,14 @@ def test_a_second_joint_to_a_link_closes_a_loop() -> None:
     assert [loop.closure.kind for loop in s.loops] == ["revolute"]
     q = m.assemble(m.neutral() + 0.1)
     np.testing.assert_allclose(q, [q[0], -q[0], q[0]], atol=1e-9)  # a parallelogram; assembled to within 1e-9
+    damped = axis.replace("</axis>", "<dynamics><damping>1</damping></dynamics></axis>")
     with pytest.raises(tt.ModelError, match="damping, friction or a spring of a joint that closes a loop"):
-        damped = axis.replace("</axis>", "<dynamics><damping>1</damping></dynamics></axis>")
         tt.from_sdf(model(bars + joints.replace(axis, damped)))
 
 
 def test_mimics_become_gears() -> None:
-    mimic = '<axis><xyz>0 0 1</xyz><mimic joint="lead"><multiplier>2</multiplier><offset>.3</offset><reference>.1</reference></mimic></axis>'
+    mimic = """<axis><xyz>0 0 1</xyz><mimic joint="lead"><multiplier>2</multiplier><offset>.3</offset><reference>.1</reference>
+      </mimic></axis>"""
     text = model(
         link("one")
         + link("two")

@@ -54,7 +54,8 @@ def test_loops_name_what_is_wrong() -> None:
 @pytest.mark.parametrize("kind", ["ball", "universal"])
 def test_joints_of_drake_are_those_of_titop(kind: str) -> None:
     text = f'''<robot name="r" {DRAKE}><link name="stand"/><link name="bob">{inertial(xyz=".1 .2 .3")}</link>
-      <drake:joint name="j" type="{kind}"><parent link="stand"/><child link="bob"/><dynamics damping=".2"/></drake:joint></robot>'''
+      <drake:joint name="j" type="{kind}"><parent link="stand"/><child link="bob"/><dynamics damping=".2"/>
+      </drake:joint></robot>'''
     m, rng = load(text), np.random.default_rng(0)
     s = tt.System("by_hand")
     body = tt.RigidBody("bob", 2.0, [0.1, 0.2, 0.3], [0.3, 0.4, 0.5])

@@ -6,7 +6,7 @@ import pytest
 
 import titop as tt
 from tests.graph.robots.urdf_texts import GOOD, LIMIT, ROUNDING, findings, inertial, load, one_joint, warned
-from titop.graph.robots.description import AXIAL_KINDS
+from titop.graph.robots.robot import AXIAL_KINDS
 from titop.graph.robots.urdf import from_urdf
 
 

@@ -71,7 +71,7 @@ def test_prefixes_that_are_not_declared_are_told_how() -> None:
     text = '<robot name="r"><link name="a"/><drake:joint/></robot>'
     with pytest.raises(tt.ModelError, match=r'unbound prefix.*declare the prefix.*xmlns:drake="http://drake\.mit\.edu"'):
         from_urdf(text)
-    with pytest.raises(tt.ModelError, match="r.joint\[1\].type"):
+    with pytest.raises(tt.ModelError, match=r"r.joint\[1\].type"):
         from_urdf(text.replace('name="r"', 'name="r" xmlns:drake="http://drake.mit.edu"'))
 
 

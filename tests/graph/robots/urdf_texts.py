@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 import titop as tt
-from titop.graph.robots.description import AXIAL_KINDS
+from titop.graph.robots.robot import AXIAL_KINDS
 from titop.graph.robots.urdf import from_urdf
 
 #: Products of a few rounded numbers of order one.
