@@ -17,7 +17,7 @@ from titop.graph.network.network import Keyframe, Network
 
 
 def from_mujoco(system: Network, qpos: Any, qvel: Any) -> tuple[Array, Array]:
-    """Return the state (q, v) of MuJoCo's.
+    """Return the state of MuJoCo's: q (nq; m, rad and 1) and v (nv; m/s and rad/s), or stacks of them.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def from_mujoco(system: Network, qpos: Any, qvel: Any) -> tuple[Array, Array]:
 
 
 def to_mujoco(system: Network, q: Any, v: Any) -> tuple[Array, Array]:
-    """Return MuJoCo's ``qpos`` and ``qvel`` of a state.
+    """Return MuJoCo's ``qpos`` (nq; m, rad and 1) and ``qvel`` (nv; m/s and rad/s) of a state, or of stacks.
 
     Parameters
     ----------

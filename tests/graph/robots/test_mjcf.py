@@ -343,3 +343,13 @@ def test_without_mujoco_the_message_says_what_to_install(monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(tt.ModelError, match=r'pip install "titop\[mjcf\]"'):
         tt.from_mjcf(TREE)
+
+
+def test_systems_are_written_to_model_files(tmp_path: Path) -> None:
+    parts = "".join(FORCES[kind] for kind in ("servo", "rotor", "strut")).replace('name="m" site', 'name="n" site')
+    s = load(arms(parts + "<equality>" + CLOSURES["joint"] + "</equality>", outside=LOOSE))
+    s.save(tmp_path / "robot.toml")
+    m, other = s.resolve(engine="reference"), tt.load(tmp_path / "robot.toml").resolve(engine="reference")
+    rng = np.random.default_rng(7)
+    q, v, u = m.assemble(m.random_configuration(rng)), m.velocity({}), rng.uniform(size=m.nu)
+    np.testing.assert_allclose(m.forward_dynamics(q, v, u=u), other.forward_dynamics(q, v, u=u), rtol=1e-12)  # numbers as typed
