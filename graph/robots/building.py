@@ -101,7 +101,7 @@ def _joint(joint: RobotJoint, name: str) -> Joint:
     if joint.kind in ("floating", "ball"):
         return _KINDS[joint.kind](name, **passive | _friction(joint))  # type: ignore[no-any-return]
     if joint.kind == "universal":
-        return Universal(name, joint.axis, joint.second, **passive | _friction(joint))
+        return Universal(name, joint.axis, joint.second, rest=np.zeros(2) + joint.rest, **passive | _friction(joint))
     if joint.kind == "screw":
         passive["pitch"] = joint.pitch
     limits = Limits(**joint.limits) if joint.limits else None

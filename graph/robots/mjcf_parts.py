@@ -52,7 +52,7 @@ class PartReader:
         for k in range(self.model.ntendon):
             self._add_tendon(k)
         if self.read.is_enabled("ACTUATION"):
-            for k in range(self.model.nu):
+            for k in range(len(self.model.actuator_trntype)):
                 self._add_actuator(k)
         for k in range(self.model.nsensor):
             self._add_sensor(k)
@@ -101,9 +101,7 @@ class PartReader:
             self._add_closure(k, name, kind == "mjEQ_WELD")
         elif kind == "mjEQ_JOINT":
             first, second = ({self._joint(j): 1.0} if j >= 0 else {} for j in (model.eq_obj1id[k], model.eq_obj2id[k]))
-            starts = [
-                float(model.qpos0[model.jnt_qposadr[j]]) if j >= 0 else 0.0 for j in (model.eq_obj1id[k], model.eq_obj2id[k])
-            ]
+            starts = [float(model.qpos0[model.jnt_qposadr[j]]) for j in (model.eq_obj1id[k], model.eq_obj2id[k])]  # -1: unused
             self._add_relation(name, first, second, starts, data)
         elif kind == "mjEQ_TENDON":
             self._add_tendon_equality(k, name, data)
@@ -190,9 +188,7 @@ class PartReader:
             self.system.add_interaction(Cable(name, stiffness, rest), *sites)
         else:
             found = f"stiffness {stiffness:g}, damping {damping:g}, springlength {slack:g} {rest:g}"
-            expected = (
-                "a tendon of joints, or between two sites, without slack; or an undamped one along sites that never pushes"
-            )
+            expected = "one of joints or between two sites, without slack; or an undamped one along sites that never pushes"
             self._refuse(name, found, expected)
 
     # -- actuators -------------------------------------------------------------------------------------------------------
@@ -230,7 +226,7 @@ class PartReader:
             for word in ("gain", "bias", "dyn")
         )
         others = ("actuator_dampingpoly", "actuator_delay", "actuator_armature", "actuator_damping")
-        if any(np.any(getattr(model, name)[k]) for name in others if hasattr(model, name)):
+        if any(np.any(getattr(model, name)[k]) for name in others) or model.actuator_ctrlnum[k] != 1:
             return None
         gain, bias = model.actuator_gainprm[k], model.actuator_biasprm[k, :3].copy()
         is_fixed = of_gain == "FIXED" or (of_gain == "AFFINE" and not gain[1:3].any())
@@ -241,9 +237,10 @@ class PartReader:
             return float(gain[0]), bias, SignalPath.lag(float(model.actuator_dynprm[k, 0]))
         return (float(gain[0]), bias, None) if dynamics == "NONE" else None
 
-    def _largest(self, k: int) -> float:
-        """Return the largest absolute command, unlimited if there is no range."""
-        return float(np.abs(self.model.actuator_ctrlrange[k]).max()) if self.model.actuator_ctrllimited[k] else math.inf
+    def _range(self, k: int) -> tuple[float, float]:
+        """Return the least and the largest command."""
+        least, most = map(float, self.model.actuator_ctrlrange[k])
+        return (least, most) if self.model.actuator_ctrllimited[k] else (-math.inf, math.inf)
 
     def _add_drive(self, k: int, name: str, arms: dict[str, float], gain: float, bias: Array, path: SignalPath | None) -> bool:
         """Add an actuator on coordinates, times `arms`; a spring and damper beside a motor that lags. Tell whether it could."""
@@ -255,7 +252,7 @@ class PartReader:
             return False
         (joint, arm), *_ = arms.items()
         if is_motor:
-            self.system.add_actuator(Motor(name, joint, arm * gain, effort_limit=self._largest(k), path=path))
+            self.system.add_actuator(Motor(name, joint, arm * gain, effort_limit=max(map(abs, self._range(k))), path=path))
             name = free_name(f"{name}_bias", self.system.by_name)
         if not is_motor or bias.any():
             rest, own = (offset / stiffness if stiffness else 0.0), (0.0 if is_motor else gain)
@@ -268,7 +265,7 @@ class PartReader:
         force, torque = (float(np.linalg.norm(part)) for part in (wrench[:3], wrench[3:]))
         direction = wrench[:3] / force if force else wrench[3:] / torque if torque else np.zeros(3)
         along = float(direction @ wrench[3:])
-        least, most = self.model.actuator_ctrlrange[k] if self.model.actuator_ctrllimited[k] else (-math.inf, math.inf)
+        least, most = self._range(k)
         if not direction.any() or abs(abs(along) - torque) > SAME * torque:
             return False
         if torque == 0 and abs(force - 1.0) < SAME:

@@ -13,8 +13,9 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, missing_extra
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, quaternion_matrix, rotation_exp
+from titop.graph.robots.building import free_name
 from titop.graph.robots.report import LONGEST_NAME, Report
-from titop.graph.robots.robot import WORLD, Robot, RobotJoint, RobotLink
+from titop.graph.robots.robot import WORLD, Robot, RobotJoint, RobotLink, composed
 from titop.graph.robots.xml_gate import is_text
 
 #: MuJoCo's types of joints and the kinds that they are.
@@ -73,7 +74,7 @@ def read_mjcf(path_or_text: str | bytes | os.PathLike[str], base: str | None, re
         if report.findings:
             raise ModelError(report.findings)
         model = spec.compile()
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, mujoco.FatalError) as error:
         if isinstance(error, ModelError):
             raise
         expected, advice = "MJCF that MuJoCo compiles", "correct what MuJoCo names"
@@ -92,13 +93,14 @@ def read_mjcf(path_or_text: str | bytes | os.PathLike[str], base: str | None, re
 def _names(mujoco: Any, model: Any) -> tuple[list[str], list[str]]:
     """Return names of bodies and joints: those without one have their number, or their body's name."""
     body_type, joint_type = mujoco.mjtObj.mjOBJ_BODY, mujoco.mjtObj.mjOBJ_JOINT
-    bodies = [mujoco.mj_id2name(model, body_type, k) or f"body{k}" for k in range(model.nbody)]
+    bodies = [mujoco.mj_id2name(model, body_type, k) or "" for k in range(model.nbody)]
+    joints = [mujoco.mj_id2name(model, joint_type, k) or "" for k in range(model.njnt)]
+    bodies = [name or free_name(f"body{k}", bodies) for k, name in enumerate(bodies)]
     bodies[0] = WORLD
-    joints = []
     for k in range(model.njnt):
         body = model.jnt_bodyid[k]
         number = k - model.body_jntadr[body] + 1 if model.body_jntnum[body] > 1 else ""
-        joints.append(mujoco.mj_id2name(model, joint_type, k) or f"{bodies[body]}_joint{number}")
+        joints[k] = joints[k] or free_name(f"{bodies[body]}_joint{number}", joints)
     return bodies, joints
 
 
@@ -111,8 +113,8 @@ def _leave_out_looks(spec: Any, mujoco: Any, report: Report, repair: bool) -> No
         material.textures = [""] * len(material.textures)
     fields = [geom for geom in spec.geoms if geom.type == mujoco.mjtGeom.mjGEOM_HFIELD]
     missing: dict[str, list[str]] = {}
+    files = {mesh.name or os.path.splitext(os.path.basename(mesh.file))[0]: mesh.file for mesh in spec.meshes}
     for geom in [geom for geom in spec.geoms if geom.meshname]:
-        files = {mesh.name or os.path.splitext(os.path.basename(mesh.file))[0]: mesh.file for mesh in spec.meshes}
         path = os.path.join(spec.modelfiledir, spec.meshdir or "", files.get(geom.meshname) or "")
         if not _weighs(geom, spec, mujoco):
             fields.append(geom)
@@ -157,10 +159,10 @@ def _read_body(read: Mjcf, body: int) -> None:
         advice = "its place is that of the file: connect it by a joint that moves, and prescribe this"
         robot.report.report_unused("mocap", name, advice)
     if not count:
-        robot.joints.append(RobotJoint(f"{name}_weld", "fixed", parent, name, pose))
+        robot.joints.append(RobotJoint(free_name(f"{name}_weld", read.joints), "fixed", parent, name, pose))
     for k in range(count):
         joint = int(model.body_jntadr[body]) + k
-        child = name if k == count - 1 else f"{name}_{read.joints[joint]}"
+        child = name if k == count - 1 else free_name(f"{name}_{read.joints[joint]}", read.bodies)
         robot.joints.append(_read_joint(read, joint, parent, child, pose))
         if child != name:
             robot.links.append(RobotLink(child))
@@ -186,7 +188,7 @@ def _read_joint(read: Mjcf, k: int, parent: str, child: str, pose: Pose) -> Robo
                 report.error("not-representable", f"{name}.{field}", passive[field], expected, advice)
         return RobotJoint(name, kind, parent, child, Pose(), **passive)
     at, axis = model.jnt_pos[k].copy(), model.jnt_axis[k].copy()
-    origin, port = Pose(pose.position + pose.rotation @ at, pose.rotation), Pose(at) if at.any() else None
+    origin, port = composed(pose, Pose(at)), Pose(at) if at.any() else None
     if kind == "ball":
         if model.jnt_limited[k]:
             report.report_unused("range of a ball joint", name, "add stops in Python if it reaches them")
@@ -198,11 +200,7 @@ def _read_joint(read: Mjcf, k: int, parent: str, child: str, pose: Pose) -> Robo
         limits["effort"] = float(np.abs(model.jnt_actfrcrange[k]).max())
     back = -float(model.qpos0[place]) * axis
     if back.any():
-        origin = (
-            Pose(origin.position, origin.rotation @ rotation_exp(back))
-            if kind == "revolute"
-            else Pose(origin.position + origin.rotation @ back, origin.rotation)
-        )
+        origin = composed(origin, Pose(rotation=rotation_exp(back)) if kind == "revolute" else Pose(back))
     rest = float(model.qpos_spring[place])
     return RobotJoint(name, kind, parent, child, origin, axis, limits, rest=rest if stiffness else 0.0, port=port, **passive)
 

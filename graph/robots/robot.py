@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -47,15 +48,22 @@ class RobotJoint:
     origin: Pose  #: Of the joint, at zero coordinates, in the parent link.
     axis: Array = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))  #: (3): in the joint frame.
     limits: dict[str, float] = field(default_factory=dict)  #: Lower, upper, velocity and effort, as far as they limit anything.
-    damping: float = 0.0
+    damping: Any = 0.0  #: A number, or one for each axis.
     friction: float = 0.0
     armature: float = 0.0
     mimic: Mimic | None = None
-    stiffness: float = 0.0
-    rest: float = 0.0  #: Coordinate without elastic effort.
+    stiffness: Any = 0.0
+    rest: Any = 0.0  #: Coordinate without elastic effort.
     port: Pose | None = None  #: Of the joint in the child link; None where the two coincide.
     second: Array | None = None  #: (3): second axis of a universal joint.
     pitch: float = 0.0  #: m/rad, of a screw.
+
+
+def composed(outer: Pose, inner: Pose) -> Pose:
+    """Return the pose in the outermost frame of a pose given in the frame of another."""
+    if not outer.rotation_vector.any() and not outer.position.any():
+        return inner
+    return Pose(outer.position + outer.rotation @ inner.position, outer.rotation @ inner.rotation)
 
 
 #: Kinds of joints that can close loops, with the kinds of closures that they are.
@@ -81,7 +89,7 @@ class RobotClosure:
         if joint.kind not in _CLOSURES:
             expected = "one of " + ", ".join(_CLOSURES)
             report.error("not-representable", joint.name, f"a {joint.kind} joint that closes a loop", expected, "cut elsewhere")
-        if joint.damping or joint.friction or joint.armature or joint.stiffness or joint.mimic is not None:
+        if np.any(joint.damping) or joint.friction or joint.armature or np.any(joint.stiffness) or joint.mimic is not None:
             found, expected = "damping, friction or a spring of a joint that closes a loop", "none: it has no coordinate"
             report.error("not-representable", joint.name, found, expected, "let another joint of the loop close it")
         ends, second = (joint.parent, joint.child), np.array([0.0, 1.0, 0.0]) if joint.second is None else joint.second

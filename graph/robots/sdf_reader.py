@@ -13,8 +13,9 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, quaternion_log
 from titop.blocks.basics.tolerances import TYPED
+from titop.graph.robots.building import free_name
 from titop.graph.robots.report import LONGEST_NAME, SHOWN, Report
-from titop.graph.robots.robot import WORLD, Mimic, Robot, RobotClosure, RobotJoint, RobotLink
+from titop.graph.robots.robot import WORLD, Mimic, Robot, RobotClosure, RobotJoint, RobotLink, composed
 from titop.graph.robots.urdf_elements import ElementReader, rpy_quaternion
 from titop.graph.robots.xml_gate import read_xml
 
@@ -72,25 +73,25 @@ class SdfReader(ElementReader):
         if root.tag != "sdf":
             found, advice = f"<{root.tag[:SHOWN]}>", "use tt.from_urdf or tt.from_mjcf for other files"
             raise ModelError(Finding("not-sdf", "root", found, "<sdf>", advice))
-        top = root.find("world")
-        model = root.find("model")
-        named = top if top is not None else model
-        if named is None:
-            raise ModelError(Finding("no-model", "root", "neither <world> nor <model>", "one of them", "add it"))
-        super().__init__(Report((named.get("name") or "robot")[:LONGEST_NAME], "SDF"), repair)
+        tops = root.findall("world") + root.findall("model")
+        if len(tops) != 1:
+            found, expected = f"{len(tops)} of <world> and <model>", "one of them"
+            raise ModelError(Finding("no-model", "root", found, expected, "put several models into one <world>"))
+        top = tops[0]
+        super().__init__(Report((top.get("name") or "robot")[:LONGEST_NAME], "SDF"), repair)
         self.robot, self.base, self.gravity = Robot(self.report), base, None
         self.frames: dict[str, _Frame] = {"world": _Frame("", Pose(), "", "", Pose())}
         self._joints: list[tuple[Element, str]] = []
         self._free: dict[str, bool] = {}
         self._check("sdf", root, "")
-        if top is not None:
+        if top.tag == "world":
             self._check("world", top, "")
             self.frames[_MODEL] = self.frames["world"]
             if (gravity := top.find("gravity")) is not None:
                 self.gravity = self._texts(top).numbers(top, gravity.tag, "world", (0.0, 0.0, -9.8))
             self._read_parts(top, "", folder, False, 0)
-        elif model is not None:
-            self._read_model(model, "", folder, False, 0)
+        else:
+            self._read_model(top, "", folder, False, 0)
         for element, scope in self._joints:
             self._read_joint(element, scope)
         self._add_roots()
@@ -126,9 +127,8 @@ class SdfReader(ElementReader):
             self.report.error("not-unit", f"{where}.pose", numbers[3:].tolist(), "a unit quaternion", "divide by its norm")
             numbers = np.array(neutral)
         turn = math.pi / 180 if child.get("degrees") in ("true", "1") else 1.0
-        quaternion = (
-            numbers[3:] / np.linalg.norm(numbers[3:]) if is_quaternion else rpy_quaternion((turn * numbers[3:]).tolist())
-        )
+        turns = numbers[3:] / np.linalg.norm(numbers[3:]) if is_quaternion else (turn * numbers[3:]).tolist()
+        quaternion = turns if is_quaternion else rpy_quaternion(turns)
         return Pose.from_rotation_vector(numbers[:3], quaternion_log(quaternion)), child.get("relative_to", "")
 
     # -- models ------------------------------------------------------------------------------------------------------------
@@ -187,14 +187,14 @@ class SdfReader(ElementReader):
         """Read the model in another file: beside this one, or in the folder of a model beside it or beside its folder."""
         uri = (include.findtext("uri") or "").strip()
         path = uri.partition("://")[2] if uri.startswith(("model://", "file://")) else uri
-        places = [os.path.join(folder, path), os.path.join(os.path.dirname(folder), path)] if folder is not None else []
+        is_near = folder is not None and not os.path.isabs(path) and ".." not in path.split("/")
+        places = [os.path.join(place, path) for place in (folder, os.path.dirname(folder))] if folder and is_near else []
         files = [os.path.join(place, "model.sdf") if os.path.isdir(place) else place for place in places]
         found = next((file for file in files if path and os.path.isfile(file)), None)
         if found is None or depth > _DEEPEST or self.is_true(include, "merge"):
             expected = f"a model beside the file, in at most {_DEEPEST} levels, not merged"
-            self.report.error(
-                "unknown-include", f"{scope}include", repr(uri[:SHOWN]), expected, "put it there, or write it out"
-            )
+            advice = "put it there, or write it out"
+            self.report.error("unknown-include", f"{scope}include", repr(uri[:SHOWN]), expected, advice)
             return
         model = read_xml(found).find("model")
         if model is None:
@@ -268,33 +268,32 @@ class SdfReader(ElementReader):
         self._texts(element)
         kind = _TYPES.get(element.get("type", ""))
         if kind is None:
-            advice = (
-                "add a tt.Gear in Python" if element.get("type") == "gearbox" else did_you_mean(element.get("type"), _TYPES)
-            )
-            self.report.error("unknown-type", f"{name}.type", repr(element.get("type")), "a joint that titop has", advice)
+            found = element.get("type", "")
+            advice = "add a tt.Gear in Python" if found == "gearbox" else did_you_mean(found, _TYPES)
+            self.report.error("unknown-type", f"{name}.type", repr(found), "a joint that titop has", advice)
             return
-        ends = []
-        for role in ("parent", "child"):
-            end = element.get(role, "")
-            ends.append(self._link_of(scope, end, f"{name}.{role}"))
+        ends = [self._link_of(scope, element.get(role, ""), f"{name}.{role}") for role in ("parent", "child")]
         placed = self._placed("", name, name)
         origin, port = (relative(self._placed("", end or "world", name), placed) for end in ends)
-        axes = [self._axis(child, placed, scope, f"{name}.{child.tag}") for child in element.findall("axis")]
-        axes += [self._axis(child, placed, scope, f"{name}.{child.tag}") for child in element.findall("axis2")]
+        children = [*element.findall("axis"), *element.findall("axis2")]
+        axes = [self._axis(child, placed, scope, f"{name}.{child.tag}") for child in children]
         needed = {"universal": 2, "ball": 0, "fixed": 0}.get(kind, 1)
         if len(axes) < needed:
             self.report.error("missing-element", name, f"{len(axes)} axes", f"{needed} axes of a {kind} joint", "add <axis>")
             return
-        passive: dict[str, Any] = self._passive(element, kind, scope, name) if needed else {}
-        if needed:
-            passive["axis"] = axes[0]
+        found = [self._passive(child, scope, f"{name}.{child.tag}") for child in children[:needed]]
+        passive: dict[str, Any] = dict(found[0]) | {"axis": axes[0]} if needed else {}
         if kind == "universal":
             passive["second"] = axes[1]
+            for key in ("damping", "stiffness", "rest"):
+                passive[key] = np.array([of[key] for of in found])
+            if any(of["friction"] or of["limits"] or of["mimic"] for of in found):
+                self.report.report_unused("friction, limits and mimic of two axes", name, "set the joint's in Python")
+                passive |= {"friction": 0.0, "limits": {}, "mimic": None}
         if kind == "screw":
             old = self._value(element, "thread_pitch", name, 0.0)
-            passive["pitch"] = self._value(element, "screw_thread_pitch", name, -2 * math.pi / old if old else 1.0) / (
-                2 * math.pi
-            )
+            turn = self._value(element, "screw_thread_pitch", name, -2 * math.pi / old if old else 1.0)
+            passive["pitch"] = turn / (2 * math.pi)
         joint = RobotJoint(name, kind, ends[0], ends[1], origin, port=port, **passive)
         if ends[1] != WORLD and all(joint.child != ends[1] for joint in self.robot.joints):
             self.robot.joints.append(joint)
@@ -316,27 +315,19 @@ class SdfReader(ElementReader):
             return direction
         return np.asarray(placed.rotation.T @ self._placed(scope, frame, where).rotation @ direction)
 
-    def _passive(self, element: Element, kind: str, scope: str, name: str) -> dict[str, Any]:
-        """Return damping, friction, spring and limits of the axis of a joint; of two axes none may have any."""
-        found: list[dict[str, Any]] = []
-        for axis in (*element.findall("axis"), *element.findall("axis2")):
-            dynamics, limit, where = axis.find("dynamics"), axis.find("limit"), f"{name}.{axis.tag}"
-            for part in (dynamics, limit):
-                if part is not None:
-                    self._check(part.tag, part, where)
-            limits = {key: self._value(limit, key, where, math.inf) for key in ("upper", "effort", "velocity")}
-            limits["lower"] = self._value(limit, "lower", where, -math.inf)
-            limits = {key: value for key, value in limits.items() if abs(value) < _NO_LIMIT}
-            limits = {key: value for key, value in limits.items() if key in ("lower", "upper") or value >= 0}
-            of = {"damping": "damping", "friction": "friction", "stiffness": "spring_stiffness", "rest": "spring_reference"}
-            values: dict[str, Any] = {key: self._value(dynamics, tag, where, 0.0) for key, tag in of.items()}
-            found.append(values | {"limits": limits, "mimic": self._mimic(axis, scope, where)})
-        if kind != "universal":
-            return found[0]
-        if any(any(values.values()) for values in found):
-            advice = "set the joint's stiffness, damping and limits in Python"
-            self.report.report_unused("dynamics and limits of two axes", name, advice)
-        return {}
+    def _passive(self, axis: Element, scope: str, where: str) -> dict[str, Any]:
+        """Return damping, friction, spring, limits and mimic of an axis."""
+        dynamics, limit = axis.find("dynamics"), axis.find("limit")
+        for part in (dynamics, limit):
+            if part is not None:
+                self._check(part.tag, part, where)
+        limits = {key: self._value(limit, key, where, math.inf) for key in ("upper", "effort", "velocity")}
+        limits["lower"] = self._value(limit, "lower", where, -math.inf)
+        limits = {key: value for key, value in limits.items() if abs(value) < _NO_LIMIT}
+        limits = {key: value for key, value in limits.items() if key in ("lower", "upper") or value >= 0}
+        tags = {"damping": "damping", "friction": "friction", "stiffness": "spring_stiffness", "rest": "spring_reference"}
+        values: dict[str, Any] = {key: self._value(dynamics, tag, where, 0.0) for key, tag in tags.items()}
+        return values | {"limits": limits, "mimic": self._mimic(axis, scope, where)}
 
     def _mimic(self, axis: Element, scope: str, where: str) -> Mimic | None:
         mimic = axis.find("mimic")
@@ -359,15 +350,9 @@ class SdfReader(ElementReader):
             if link.name not in children:
                 is_free = self._free[link.name] if self.base is None else self.base == "free"
                 kind, placed = "floating" if is_free else "fixed", self._placed("", link.name, link.name)
-                roots.append(RobotJoint(f"{link.name}_base", kind, WORLD, link.name, placed))
+                name = free_name(f"{link.name}_base", [joint.name for joint in robot.joints])
+                roots.append(RobotJoint(name, kind, WORLD, link.name, placed))
         robot.joints[:0] = roots
-
-
-def composed(outer: Pose, inner: Pose) -> Pose:
-    """Return the pose in the outermost frame of a pose given in the frame of another."""
-    if not outer.rotation_vector.any() and not outer.position.any():
-        return inner
-    return Pose(outer.position + outer.rotation @ inner.position, outer.rotation @ inner.rotation)
 
 
 def relative(frame: Pose, pose: Pose) -> Pose:

@@ -228,6 +228,14 @@ def test_keyframes_are_states_by_name() -> None:
     np.testing.assert_allclose(qvel, [1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], atol=1e-15)
 
 
+def test_names_that_are_missing_are_made_up() -> None:
+    inside = f'<body name="body1_joint"><joint/>{BODY}</body><body name="body1_weld">{BODY}</body>'
+    text = f'<mujoco><worldbody><body><joint/><joint axis="1 0 0" name="body2"/>{BODY}{inside}</body></worldbody></mujoco>'
+    m = load(text).resolve(engine="reference")
+    assert len(m.joint_names) == m.nv + 1 == 4
+    assert worst_residual(load(text), compiled(text), engine="reference") < ROUNDED
+
+
 def test_bases_are_held_or_let_go() -> None:
     held = load(TREE, base="fixed").resolve(engine="reference")
     assert held.nv == 7

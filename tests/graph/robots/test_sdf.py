@@ -144,6 +144,15 @@ def test_joints_with_several_axes_are_those_of_titop(kind: str) -> None:
     np.testing.assert_allclose(m.forward_dynamics(q, v), other.forward_dynamics(q, v), rtol=ROUNDED)
 
 
+def test_both_axes_have_springs_and_dampers() -> None:
+    spring = "<spring_stiffness>{}</spring_stiffness><spring_reference>.1</spring_reference>"
+    dynamics = f"<dynamics><damping>{{}}</damping>{spring}</dynamics>"
+    axes = f"<axis><xyz>1 0 0</xyz>{dynamics.format(1, 2)}</axis><axis2><xyz>0 1 0</xyz>{dynamics.format(3, 4)}</axis2>"
+    m = load(model(link("one") + joint("knee", "universal", "world", "one", axes)))
+    expected = [-2 * (0.2 - 0.1) - 1 * 0.5, -4 * (0.3 - 0.1) - 3 * 0.6]
+    np.testing.assert_allclose(m.passive_efforts([0.2, 0.3], [0.5, 0.6]), expected, rtol=ROUNDED)
+
+
 # -- models of models --------------------------------------------------------------------------------------------------
 
 PENDULUM = link("bob") + joint("hinge", "revolute", "world", "bob")
@@ -190,7 +199,11 @@ def test_models_are_included_from_beside_the_file(tmp_path: Path) -> None:
     np.testing.assert_allclose(m.pose("left/bob", [0.0])[1], [0, 1, 0], atol=1e-15)
     (tmp_path / "loop").mkdir()
     (tmp_path / "loop" / "model.sdf").write_text(model("<include><uri>model://loop</uri></include>"))
-    for wrong in (text.replace("model://bob", "model://jim"), "<include><uri>model://loop</uri></include>"):
+    for wrong in (
+        text.replace("model://bob", "model://jim"),
+        text.replace("model://bob", "../bob"),
+        "<include><uri>model://loop</uri></include>",
+    ):
         (tmp_path / "wrong.sdf").write_text(model(wrong))
         with pytest.raises(tt.ModelError, match="unknown-include"):
             tt.from_sdf(tmp_path / "wrong.sdf")
@@ -234,7 +247,7 @@ def test_mimics_become_gears() -> None:
 
 WRONG = {
     "not-sdf": "<robot/>",
-    "no-model": sdf(""),
+    "no-model": sdf('<model name="one"/><model name="two"/>'),
     "unknown-type": model(link("one") + joint("g", "gearbox", "world", "one")),
     "unknown-frame": model(link("one", '<pose relative_to="nowhere">0 0 0 0 0 0</pose>')),
     "cycle": model(link("one", '<pose relative_to="two"/>') + link("two", '<pose relative_to="one"/>')),
