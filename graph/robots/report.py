@@ -7,6 +7,8 @@ from typing import Any
 
 from titop.blocks.basics.errors import MAX_FINDINGS, Finding, ModelError
 
+#: Most links and joints: some seconds of reading.
+MAX_PARTS = 20_000
 LONGEST_NAME = 200
 #: Characters of an unknown word that a message shows.
 SHOWN = 80

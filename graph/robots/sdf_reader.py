@@ -14,7 +14,7 @@ from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, quaternion_log
 from titop.blocks.basics.tolerances import TYPED
 from titop.graph.robots.building import free_name
-from titop.graph.robots.report import LONGEST_NAME, SHOWN, Report
+from titop.graph.robots.report import LONGEST_NAME, MAX_PARTS, SHOWN, Report
 from titop.graph.robots.robot import WORLD, Mimic, Robot, RobotClosure, RobotJoint, RobotLink, composed
 from titop.graph.robots.urdf_elements import ElementReader, rpy_quaternion
 from titop.graph.robots.xml_gate import read_xml
@@ -43,7 +43,7 @@ _READ: dict[str, tuple[str, str]] = {
 _DEFAULTS = {"gravity": ("true", "1"), "kinematic": ("false", "0"), "enable_wind": ("false", "0")}
 #: Ranges beyond this, and negative efforts and speeds, are none.
 _NO_LIMIT = 1e15
-_DEEPEST = 10
+_DEEPEST, _MOST_INCLUDED = 10, 1000
 #: The name of a model's own frame.
 _MODEL = "__model__"
 
@@ -83,6 +83,8 @@ class SdfReader(ElementReader):
         self.frames: dict[str, _Frame] = {"world": _Frame("", Pose(), "", "", Pose())}
         self._joints: list[tuple[Element, str]] = []
         self._free: dict[str, bool] = {}
+        self._carried: set[str] = set()
+        self._included = 0
         self._check("sdf", root, "")
         if top.tag == "world":
             self._check("world", top, "")
@@ -191,8 +193,9 @@ class SdfReader(ElementReader):
         places = [os.path.join(place, path) for place in (folder, os.path.dirname(folder))] if folder and is_near else []
         files = [os.path.join(place, "model.sdf") if os.path.isdir(place) else place for place in places]
         found = next((file for file in files if path and os.path.isfile(file)), None)
-        if found is None or depth > _DEEPEST or self.is_true(include, "merge"):
-            expected = f"a model beside the file, in at most {_DEEPEST} levels, not merged"
+        self._included += 1
+        if found is None or depth > _DEEPEST or self._included > _MOST_INCLUDED or self.is_true(include, "merge"):
+            expected = f"a model beside the file, in at most {_DEEPEST} levels, {_MOST_INCLUDED} in all, not merged"
             advice = "put it there, or write it out"
             self.report.error("unknown-include", f"{scope}include", repr(uri[:SHOWN]), expected, advice)
             return
@@ -208,6 +211,8 @@ class SdfReader(ElementReader):
 
     def _read_link(self, link: Element, name: str) -> None:
         self._check("link", link, name)
+        if len(self.robot.links) >= MAX_PARTS:
+            raise ModelError(Finding("too-large", name, f"more than {MAX_PARTS} links", "fewer", "split the robot"))
         inertial = link.find("inertial")
         where = f"{name}.inertial"
         if inertial is None or self.is_true(inertial, "auto"):
@@ -295,7 +300,8 @@ class SdfReader(ElementReader):
             turn = self._value(element, "screw_thread_pitch", name, -2 * math.pi / old if old else 1.0)
             passive["pitch"] = turn / (2 * math.pi)
         joint = RobotJoint(name, kind, ends[0], ends[1], origin, port=port, **passive)
-        if ends[1] != WORLD and all(joint.child != ends[1] for joint in self.robot.joints):
+        if ends[1] != WORLD and ends[1] not in self._carried:
+            self._carried.add(ends[1])
             self.robot.joints.append(joint)
         else:
             self.robot.closures.append(RobotClosure.of(joint, self.report))
@@ -344,13 +350,12 @@ class SdfReader(ElementReader):
 
     def _add_roots(self) -> None:
         """Let links without a joint above them move freely, or weld them to the world: as the file says, or `base`."""
-        robot, children = self.robot, {joint.child for joint in self.robot.joints}
-        roots = []
+        robot, names, roots = self.robot, {joint.name for joint in self.robot.joints}, []
         for link in robot.links:
-            if link.name not in children:
+            if link.name not in self._carried:
                 is_free = self._free[link.name] if self.base is None else self.base == "free"
                 kind, placed = "floating" if is_free else "fixed", self._placed("", link.name, link.name)
-                name = free_name(f"{link.name}_base", [joint.name for joint in robot.joints])
+                name = free_name(f"{link.name}_base", names)
                 roots.append(RobotJoint(name, kind, WORLD, link.name, placed))
         robot.joints[:0] = roots
 

@@ -13,15 +13,13 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEGLIGIBLE
-from titop.graph.robots.report import LONGEST_NAME, SHOWN, Report
+from titop.graph.robots.report import LONGEST_NAME, MAX_PARTS, SHOWN, Report
 from titop.graph.robots.robot import AXIAL_KINDS, Mimic, Robot, RobotClosure, RobotJoint, RobotLink
 from titop.graph.robots.urdf_elements import DRAKE, DRIVES, GAZEBO_DYNAMICS, KINDS, ElementReader, bare_tag, plain_numbers
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-#: Most links and joints: some seconds of reading.
-MAX_PARTS = 20_000
 #: How far an axis' length may be from one: directions are typed with three digits, such as 0.707.
 _ROUNDED = 2 * NEGLIGIBLE
 #: Attributes of a mimic element, with what URDF takes where they are missing.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import random
+import re
 import warnings
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 
 import titop as tt
+from tests.mutants import how_many
 
 INERTIAL = """<inertial><pose>.1 -.2 .3 .4 .5 .6</pose><mass>2</mass><inertia><ixx>.3</ixx><iyy>.4</iyy><izz>.5</izz>
   <ixy>.01</ixy><ixz>-.02</ixz><iyz>.03</iyz></inertia></inertial>"""
@@ -198,7 +201,8 @@ def test_models_are_included_from_beside_the_file(tmp_path: Path) -> None:
     assert m.coordinate_names == ("hinge",)
     np.testing.assert_allclose(m.pose("left/bob", [0.0])[1], [0, 1, 0], atol=1e-15)
     (tmp_path / "loop").mkdir()
-    (tmp_path / "loop" / "model.sdf").write_text(model("<include><uri>model://loop</uri></include>"))
+    again = "".join(f"<include><uri>model://loop</uri><name>n{k}</name></include>" for k in range(5))
+    (tmp_path / "loop" / "model.sdf").write_text(model(again))  # millions of models, if they were read
     for wrong in (
         text.replace("model://bob", "model://jim"),
         text.replace("model://bob", "../bob"),
@@ -285,3 +289,24 @@ def test_what_might_matter_is_told() -> None:
 def test_bases_are_checked() -> None:
     with pytest.raises(tt.ModelError, match="bad-base"):
         tt.from_sdf(model(link("one")), base="floating")
+
+
+def test_mutants_are_refused_or_read() -> None:
+    one, two, frames = POSES["by joints"]
+    text = model(link("base") + link("one", one) + link("two", two) + frames + JOINTS)
+    pieces, outcomes = re.split(r"(<[^>]*>)", text), []
+    for seed in range(how_many(30)):
+        rng, mutant = random.Random(seed), list(pieces)
+        for _ in range(rng.randint(1, 3)):
+            place = rng.randrange(len(mutant))
+            mutant[place] = rng.choice(
+                ["", mutant[place] * 2, rng.choice(pieces), "nan", "1e300", "-1 0 0", "world", "<link/>"]
+            )
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", tt.ModelWarning)
+                tt.from_sdf("<" + "".join(mutant).lstrip("<")).resolve(engine="reference")
+            outcomes.append("read")
+        except tt.ModelError:
+            outcomes.append("refused")
+    assert set(outcomes) == {"read", "refused"}, "mutants that are all alike test nothing"
