@@ -71,7 +71,7 @@ def build(robot: Robot, gravity: Any, base: str = "fixed") -> Built:
         ends = zip(loop.links, loop.poses, strict=True)
         ports = [add_port(bodies[link], name, pose.position, pose.rotation) for link, pose in ends]
         closure = RigidClosure(name, loop.kind, loop.axis, loop.second, redundant=True, pitch=loop.pitch)
-        system.close_loop(*ports, closure)
+        system.close_loop(ports[0], ports[1], closure)
     for element in robot.joints:
         if element.mimic is not None:
             name = free_name(f"{joint_names[element.name]}_mimic", system.by_name)

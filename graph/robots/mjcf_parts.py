@@ -85,7 +85,7 @@ class PartReader:
         if self.system.field is not None and model.body_gravcomp.any():
             self._refuse("gravcomp", "compensation of a field of gravity", "a uniform field")
             return
-        for body in np.flatnonzero(model.body_gravcomp):
+        for body in map(int, np.flatnonzero(model.body_gravcomp)):
             name = free_name(f"{self.bodies[self.read.bodies[body]].name}_gravcomp", self.system.by_name)
             force = -model.body_gravcomp[body] * model.body_mass[body] * self.system.gravity
             self.system.add_load(Load(name, self._port(body, "com", model.body_ipos[body]), force=force, frame="world"))
@@ -117,7 +117,7 @@ class PartReader:
             ports = [self._port(one, name, data[3:6], mujoco_rotation(data[6:10])), self._port(two, name, data[:3])]
         else:
             ports = [self._port(one, name, model.eq_data[k, :3]), self._port(two, name, model.eq_data[k, 3:6])]
-        self.system.close_loop(*ports, RigidClosure(name, "weld" if is_weld else "spherical", redundant=True))
+        self.system.close_loop(ports[0], ports[1], RigidClosure(name, "weld" if is_weld else "spherical", redundant=True))
 
     def _joint(self, k: int) -> str:
         return self.joints[self.read.joints[k]].name
@@ -137,13 +137,13 @@ class PartReader:
 
     def _add_tendon_equality(self, k: int, name: str, data: Any) -> None:
         model, one, two = self.model, int(self.model.eq_obj1id[k]), int(self.model.eq_obj2id[k])
-        arms = [self._arms(tendon) if tendon >= 0 else {} for tendon in (one, two)]
+        first, second = (self._arms(tendon) if tendon >= 0 else {} for tendon in (one, two))
         starts = [float(model.tendon_length0[tendon]) if tendon >= 0 else 0.0 for tendon in (one, two)]
         sites = self._path(one)
-        if all(part is not None for part in arms):
-            self._add_relation(name, *arms, starts, data)  # type: ignore[arg-type]
+        if first is not None and second is not None:
+            self._add_relation(name, first, second, starts, data)
         elif two < 0 and sites is not None and len(sites) == 2:
-            self.system.close_loop(*sites, Distance(name, float(starts[0] + data[0]), redundant=True))
+            self.system.close_loop(sites[0], sites[1], Distance(name, float(starts[0] + data[0]), redundant=True))
         else:
             self._refuse(name, "an equality of tendons along sites", "one between two sites, or fixed tendons")
 
@@ -183,7 +183,7 @@ class PartReader:
             spring = CoordinateSpring(name, list(arms.values()), stiffness, damping, rest if stiffness else 0.0)
             self.system.add_interaction(spring, *arms)
         elif sites is not None and len(sites) == 2 and not has_slack:
-            self.system.close_loop(*sites, SpringDamper(name, stiffness, damping, rest if stiffness else 0.0))
+            self.system.close_loop(sites[0], sites[1], SpringDamper(name, stiffness, damping, rest if stiffness else 0.0))
         elif sites is not None and slack == 0 and not damping:
             self.system.add_interaction(Cable(name, stiffness, rest), *sites)
         else:

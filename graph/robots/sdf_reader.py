@@ -273,9 +273,9 @@ class SdfReader(ElementReader):
         self._texts(element)
         kind = _TYPES.get(element.get("type", ""))
         if kind is None:
-            found = element.get("type", "")
-            advice = "add a tt.Gear in Python" if found == "gearbox" else did_you_mean(found, _TYPES)
-            self.report.error("unknown-type", f"{name}.type", repr(found), "a joint that titop has", advice)
+            given = element.get("type", "")
+            advice = "add a tt.Gear in Python" if given == "gearbox" else did_you_mean(given, _TYPES)
+            self.report.error("unknown-type", f"{name}.type", repr(given), "a joint that titop has", advice)
             return
         ends = [self._link_of(scope, element.get(role, ""), f"{name}.{role}") for role in ("parent", "child")]
         placed = self._placed("", name, name)

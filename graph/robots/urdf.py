@@ -170,7 +170,7 @@ def from_urdf(
         robot.check_mimics()
         if base not in ("fixed", "free"):
             report.findings.append(Finding("bad-base", "base", base, "'fixed' or 'free'", "choose one of the two"))
-        root, names = check_tree(robot), {part.name for part in (*robot.links, *robot.joints)}
+        root, names = check_tree(robot), {*(link.name for link in robot.links), *(joint.name for joint in robot.joints)}
         kind = "floating" if base == "free" else "fixed"
         robot.joints.insert(0, RobotJoint(free_name(ROOT_JOINT, names), kind, WORLD, root, Pose()))
         return build(robot, gravity).system
