@@ -64,6 +64,7 @@ from .blocks.devices.signal_path import SignalPath as SignalPath
 from .blocks.devices.slosh import Slosh as Slosh
 from .blocks.interactions.cable import Cable as Cable
 from .blocks.interactions.contact import Contact as Contact
+from .blocks.interactions.coordinate_spring import CoordinateSpring as CoordinateSpring
 from .blocks.interactions.distributed_load import DistributedLoad as DistributedLoad
 from .blocks.interactions.elastic_drive import ElasticDrive as ElasticDrive
 from .blocks.interactions.interaction import Interaction as Interaction
@@ -99,8 +100,12 @@ from .blocks.surroundings.orbit import Orbit as Orbit
 from .blocks.surroundings.solar_pressure import SolarPressure as SolarPressure
 from .graph.files.block_types import register_block as register_block
 from .graph.load import load as load
+from .graph.robots.mjcf import from_mjcf as from_mjcf
+from .graph.robots.mujoco_states import from_mujoco as from_mujoco
+from .graph.robots.mujoco_states import to_mujoco as to_mujoco
+from .graph.robots.sdf import from_sdf as from_sdf
+from .graph.robots.urdf import from_urdf as from_urdf
 from .graph.system import System as System
-from .graph.urdf.robot_system import from_urdf as from_urdf
 from .solvers.arguments.reading import percent as percent
 from .solvers.control.control_history import ControlHistory as ControlHistory
 from .solvers.control.controllers import Controller as Controller
