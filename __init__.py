@@ -14,6 +14,7 @@ ABOVE = {
     "resolve": "titop.solvers.resolve",
     "nonlinear_system": "titop.solvers.linear.nlsys",
     "program": "titop.solvers.programs.model_program",
+    "on_gpu": "titop.solvers.programs.on_gpu",
 }
 _first_use, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 

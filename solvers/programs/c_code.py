@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.tolerances import CANCELLED, EPS
 from titop.blocks.programs.program import (
     CONSTANT,
     INPUT,
@@ -24,7 +25,7 @@ from titop.blocks.programs.program import (
     Program,
     Value,
 )
-from titop.solvers.programs.c_text import c_number, table
+from titop.solvers.programs.c_text import SINGLE_EPS, c_number, table
 
 #: Types of numbers in C, by precision.
 TYPES = {"double": "double", "single": "float"}
@@ -49,22 +50,26 @@ class Dialect:
     """How C is written.
 
     - `precision`: the type of numbers; `apart`: qualifiers of chunks, which shall not become one; `function`: of all else;
-    - `stride`: what the index of a number in an array is multiplied by; `chunk`: operations in a chunk.
+    - `chunk`: operations in a chunk.
     """
 
     precision: str
     apart: str = "static"
     function: str = "static"
-    stride: str = ""
     chunk: int = CHUNK
 
     def number(self, value: float) -> str:
         """Return a constant."""
         return c_number(value, self.precision)
 
-    def entry(self, array: str, k: int) -> str:
-        """Return an entry of an argument."""
-        return f"{array}[{k}{self.stride}]"
+    @property
+    def least_health(self) -> str:
+        """Up to what health a coordinate has lost its inertia."""
+        return self.number(CANCELLED if self.precision == "double" else CANCELLED / EPS * SINGLE_EPS)
+
+
+def _entry(array: str, k: int) -> str:
+    return f"{array}[{k}]"
 
 
 def distinct(program: Program) -> Program:
@@ -99,11 +104,11 @@ class FunctionPrinter:
         place: Callable[[str, int], str] | None = None,
     ) -> None:
         self._program, self._name, self._dialect, self._arguments = program, name, dialect, arguments
-        self._place, self._values = place or dialect.entry, program.values
+        self._place, self._values = place or _entry, program.values
         self._results: dict[int, list[str]] = {}
         for output in outputs:
             for k, value in enumerate(program.outputs[output].values):
-                self._results.setdefault(value, []).append(dialect.entry(output, k))
+                self._results.setdefault(value, []).append(_entry(output, k))
         #: Values that are computed, and loops (-1 - loop) before the first of their totals, in order.
         self._steps = list(self._ordered())
         self._chunks = {step: k // dialect.chunk for k, step in enumerate(self._steps)}
@@ -236,15 +241,15 @@ class FunctionPrinter:
 
     def _loop(self, loop: PointLoop, name: str) -> CFunction:
         """Return a function that sums a program over its points, on which no loads act."""
-        real, plain = self._dialect.precision, replace(self._dialect, stride="")
+        real = self._dialect.precision
         count, points = len(loop.program.outputs[TOTALS].values), loop.points
 
         def place(of: str, k: int) -> str:
-            return plain.number(0.0) if of == LOADS else plain.entry(of, k)
+            return self._dialect.number(0.0) if of == LOADS else _entry(of, k)
 
         def part(output: str) -> CFunction:
             arguments = {of: f"const {real} *{of}" for of in (SHARED, OWN)} | {output: f"{real} *{output}"}
-            return FunctionPrinter(loop.program, f"{name}_{output}", [output], arguments, plain, place).printed()
+            return FunctionPrinter(loop.program, f"{name}_{output}", [output], arguments, self._dialect, place).printed()
 
         each, once = part(TOTALS), part(ONCE)
         text = f"""{each.text}{once.text}{self._dialect.function} void {name}(const {real} *shared, {real} *totals)
