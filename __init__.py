@@ -15,6 +15,7 @@ ABOVE = {
     "nonlinear_system": "titop.solvers.linear.nlsys",
     "program": "titop.solvers.programs.model_program",
     "on_gpu": "titop.solvers.programs.on_gpu",
+    "GpuSimulation": "titop.solvers.simulation.gpu_simulation",
 }
 _first_use, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 

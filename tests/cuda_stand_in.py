@@ -11,6 +11,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -25,7 +26,7 @@ SHIM = """\
 #include <math.h>
 #include <stddef.h>
 #define __device__
-#define __global__
+#define __global__ static
 #define __noinline__
 static struct { unsigned x; } blockIdx, blockDim, threadIdx;
 """
@@ -39,25 +40,38 @@ void run_{name}(unsigned blocks, unsigned threads, {declared})
     }}
 }}
 """
-_TYPES = {"double": "float64", "float": "float32", "int": "int32", "long long": "int64", "size_t": "uint64", "unsigned char": "uint8"}
+_TYPES = {
+    "double": "float64",
+    "float": "float32",
+    "int": "int32",
+    "long long": "int64",
+    "size_t": "uint64",
+    "unsigned char": "uint8",
+}
+
+
+@cache
+def _compiled(code: str) -> tuple[dict[str, list[str]], ctypes.CDLL]:
+    """Return what each kernel of a text declares, and the library."""
+    kernels = {name: text.split(", ") for name, text in re.findall(r"__global__ void (\w+)\((.*)\)", code)}
+    launchers = "".join(
+        _LAUNCH.format(name=name, declared=", ".join(declared), given=", ".join(re.sub(r".*\W", "", x) for x in declared))
+        for name, declared in kernels.items()
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "kernels.c")
+        source.write_text(f"{SHIM}{code}{launchers}")
+        done = compile_c([source], source.with_suffix(".so"), "-shared", "-fPIC", "-O1")
+        assert not done.returncode, done.stderr
+        return kernels, ctypes.CDLL(str(source.with_suffix(".so")))
 
 
 class RawModule:
     """Kernels of a text."""
 
-    def __init__(self, code: str, backend: str) -> None:
+    def __init__(self, code: str, backend: str = "nvrtc") -> None:
         assert backend == "nvrtc"
-        self._kernels = {name: text.split(", ") for name, text in re.findall(r"__global__ void (\w+)\((.*)\)", code)}
-        launchers = "".join(
-            _LAUNCH.format(name=name, declared=", ".join(declared), given=", ".join(re.sub(r".*\W", "", x) for x in declared))
-            for name, declared in self._kernels.items()
-        )
-        with tempfile.TemporaryDirectory() as folder:
-            source = Path(folder, "kernels.c")
-            source.write_text(f"{SHIM}{code}{launchers}")
-            done = compile_c([source], source.with_suffix(".so"), "-shared", "-fPIC", "-Wno-missing-prototypes")
-            assert not done.returncode, done.stderr
-            self._library = ctypes.CDLL(str(source.with_suffix(".so")))
+        self._kernels, self._library = _compiled(code)
 
     def get_function(self, name: str) -> Callable[..., None]:
         """Return a kernel, to be called with numbers of blocks and threads, and its arguments."""

@@ -313,6 +313,8 @@ class Model(Resolved):
         RuntimeError
             Without a device.
         """
+        if function == "simulate":
+            return above("GpuSimulation")(self, precision, **program)
         return above("on_gpu")(self, function, precision, **program)
 
     def to_nlsys(

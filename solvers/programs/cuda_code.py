@@ -74,7 +74,7 @@ def cuda_text(program: Program, precision: str = "double") -> str:
         inner = {of: f"const {real} *{of}" for of in function.inputs} | {of: f"{real} *{of}" for of in sizes}
         text += FunctionPrinter(function, f"{name}_values", list(sizes), inner, dialect).printed().text
         results = {of: size for of, size in sizes.items() if of != HEALTH}
-        arguments = [_strided(f"const {real}", of) for of in function.inputs] + [_strided(real, of) for of in results]
+        arguments = [strided(f"const {real}", of) for of in function.inputs] + [strided(real, of) for of in results]
         body = "".join(f"    {real} {of}_[{size}];\n" for of, size in (*function.inputs.items(), *sizes.items()))
         body += "    int found = 0;\n"
         body += "".join(
@@ -97,7 +97,7 @@ def cuda_text(program: Program, precision: str = "double") -> str:
     return text
 
 
-def _strided(kind: str, of: str) -> str:
+def strided(kind: str, of: str) -> str:
     """Return the declaration of an array with its two steps."""
     return f"{kind} *__restrict__ {of}, long long {of}_i, long long {of}_k"
 

@@ -29,6 +29,6 @@ def import_cupy(what: str) -> Any:
     except RuntimeError as error:  # no driver, or one that is too old
         count, why = 0, f" ({error})"
     if not count:
-        advice = "see whether nvidia-smi shows one; m.program computes the same on processors, tt.export_cuda writes the kernels"
+        advice = "see whether nvidia-smi shows one; m.program computes the same on processors"
         raise RuntimeError(f"{what} found no graphics processor of NVIDIA{why}: {advice}")
     return cupy
