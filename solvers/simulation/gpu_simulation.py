@@ -22,7 +22,7 @@ from titop.solvers.control.loop_arguments import read_noise
 from titop.solvers.control.loop_signals import References
 from titop.solvers.linear.path_series import refuse_paths
 from titop.solvers.model.model import Model
-from titop.solvers.programs.c_code import FunctionPrinter, number_type
+from titop.solvers.programs.c_code import Dialect, FunctionPrinter
 from titop.solvers.programs.c_controllers import read_controller
 from titop.solvers.programs.c_text import fill, table
 from titop.solvers.programs.controller_text import ControllerText
@@ -180,7 +180,7 @@ class GpuSimulation:
         inputs: Sequence[str] = (),
         outputs: Sequence[str] = (),
     ) -> None:
-        real = number_type(precision)
+        dialect = cuda_dialect(precision)
         self.max_step = read_positive("step", max_step)
         if method not in [*_METHODS]:
             expected = f"one of {', '.join(_METHODS)}"
@@ -210,8 +210,8 @@ class GpuSimulation:
         refuse_paths(model, [*names, *read])
         self.program = program(model, "rates", parameters=parameters, inputs=names, outputs=read)
         self.noise = read_noise(loop.noise, measured)
-        self.law = None if self.control is None else ControllerText(self.control, "law", real, on_device=True)
-        self.code = self._text(real, method)
+        self.law = None if self.control is None else ControllerText(self.control, "law", dialect.precision, on_device=True)
+        self.code = self._text(dialect, method)
         self._arrays = GpuArrays(xp, precision, self.code)
 
     def __repr__(self) -> str:
@@ -272,9 +272,9 @@ class GpuSimulation:
         held, outputs = self.control.held, len(self.control.law.outputs)
         return max(self.control.linear.K.nstates, 1) + (held * outputs + 1 if held else 0)
 
-    def _text(self, real: str, method: str) -> str:
+    def _text(self, dialect: Dialect, method: str) -> str:
         """Return the kernels: ``advance``, ``observe`` and ``sample``."""
-        dialect, function, names = cuda_dialect(real), self.program.functions["rates"], self.program.names
+        real, function, names = dialect.precision, self.program.functions["rates"], self.program.names
         nq, nv, outputs = len(names["q"]), len(names["v"]), function.outputs
         rates = tuple(value for of in ("dq", "dv", "dx") for value in outputs[of].values)
         begins = {"q": ("x", 0), "v": ("x", nq), "x": ("x", nq + nv), "tau": ("u", 0), "u": ("u", nv), "parameters": ("p", 0)}
@@ -285,7 +285,8 @@ class GpuSimulation:
 
         own = {"rates": Output(rates, (len(rates),)), HEALTH: outputs[HEALTH], "found": outputs["y"]}
         printed, text = replace(function, outputs=own), normalising(dialect) if self.program.quaternions else ""
-        for name, results in {"rates": ["rates", HEALTH], "outputs": ["found"]}.items():
+        asked = {"rates": ["rates", HEALTH]} | ({"outputs": ["found"]} if self.read else {})
+        for name, results in asked.items():
             arguments = {of: f"const {real} *{of}" for of in "xup"} | {of: f"{real} *{of}" for of in results}
             text += FunctionPrinter(printed, f"{name}_values", results, arguments, dialect, place).printed().text
         rule = tableau(method)

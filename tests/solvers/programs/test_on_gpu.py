@@ -58,7 +58,8 @@ def test_rows_and_columns(model: tt.Model, name: str) -> None:
         again = function(*others)
         assert all(map(np.array_equal, every, again if isinstance(again, tuple) else (again,)))
     alone = function(*(each[7] for each in rows))
-    assert all(np.array_equal(one[7], other) for one, other in zip(every, alone if isinstance(alone, tuple) else (alone,)))
+    for one, other in zip(every, alone if isinstance(alone, tuple) else (alone,), strict=True):
+        np.testing.assert_array_equal(one[7], other)
 
 
 def test_results_lie_as_arguments(model: tt.Model) -> None:
