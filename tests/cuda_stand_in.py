@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import re
+import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -48,6 +50,17 @@ _TYPES = {
     "size_t": "uint64",
     "unsigned char": "uint8",
 }
+
+
+needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="no CUDA compiler here")
+
+
+def compile_cuda(source: Path) -> str:
+    """Compile a file by CUDA's compiler, without warnings; return what it says about registers."""
+    flags = ["-arch=sm_90", "--ptxas-options=-v", "-Werror=all-warnings", "-cubin", "-o", str(source.with_suffix(".cubin"))]
+    done = subprocess.run(["nvcc", *flags, str(source)], capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    return done.stderr
 
 
 @cache
@@ -98,7 +111,8 @@ class StandIn(ModuleType):
     def __init__(self, devices: int = 1) -> None:
         super().__init__("cupy")
         self.RawModule = RawModule
-        self.cuda = SimpleNamespace(runtime=SimpleNamespace(getDeviceCount=lambda: devices))
+        runtime, stream = SimpleNamespace(getDeviceCount=lambda: devices), SimpleNamespace(synchronize=lambda: None)
+        self.cuda, self.asnumpy = SimpleNamespace(runtime=runtime, get_current_stream=lambda: stream), np.asarray
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)

@@ -18,6 +18,13 @@ from titop.solvers.support.extras import import_cupy
 
 #: Threads in a block: with 255 registers each, the most that a thread can have, two blocks of these fit a multiprocessor.
 _THREADS = 128
+#: NVRTC has CUDA's mathematics without headers, but not what `math.h` calls these.
+_NUMBERS = """\
+#ifndef NAN
+#define NAN __int_as_float(0x7fffffff)
+#define INFINITY __int_as_float(0x7f800000)
+#endif
+"""
 
 
 def on_gpu(
@@ -43,7 +50,7 @@ class GpuArrays:
 
     def __init__(self, xp: Any, precision: str, text: str) -> None:
         self.xp, self.kind = xp, np.dtype(number_type(precision).replace("float", "float32"))
-        self._module = xp.RawModule(code=text, backend="nvrtc")
+        self._module = xp.RawModule(code=_NUMBERS + text, backend="nvrtc")
         self._kernels: dict[str, Any] = {}
 
     def launch(self, name: str, n: int, *arguments: Any) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +9,7 @@ import pytest
 
 import titop as tt
 from tests.c_programs import needs_compiler
-from tests.cuda_stand_in import RawModule
+from tests.cuda_stand_in import RawModule, compile_cuda, needs_nvcc
 from tests.solvers.programs.test_export_programs import free_states, lander
 
 
@@ -35,12 +33,24 @@ def test_a_thread_for_each_state(precision: str, tolerance: float, tmp_path: Pat
 
 
 @pytest.mark.long
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no CUDA compiler here")
+@needs_nvcc
 def test_cudas_compiler_takes_it(tmp_path: Path) -> None:
     tt.export_cuda(lander().resolve().program("forward_dynamics_derivatives"), tmp_path / "lander.cu")
-    command = ["nvcc", "-arch=sm_90", "-cubin", "-o", str(tmp_path / "lander.cubin"), str(tmp_path / "lander.cu")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert not done.returncode, done.stderr
+    compile_cuda(tmp_path / "lander.cu")
+
+
+@pytest.mark.long
+@needs_nvcc
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_registers_hold_the_dynamics_of_seven_hinges(precision: str, tmp_path: Path) -> None:
+    s, at = tt.System("arm", gravity=[0, 0, -9.81]), "world"
+    for k in range(7):
+        link = tt.RigidBody(f"link{k}", 1.0, [0.2, 0.1, 0.1], [0.1, 0.2, 0.2], ports={"tip": [0.4, 0, 0]})
+        s.connect(at, link, tt.Revolute(f"hinge{k}", axis=[0, k % 2, 1 - k % 2]))
+        at = link.port("tip")
+    tt.export_cuda(s.resolve().program("forward_dynamics", "inverse_dynamics"), tmp_path / "arm.cu", precision)
+    said = compile_cuda(tmp_path / "arm.cu")
+    assert said.count(" 0 bytes spill stores, 0 bytes spill loads") == said.count("bytes spill stores") >= 2
 
 
 def test_refusals(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import sys
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import titop as tt
 from tests.c_programs import needs_compiler
 from tests.cuda_stand_in import StandIn, cupy  # noqa: F401
+from tests.example_scripts import EXAMPLES
 from tests.solvers.programs.test_export_programs import FUNCTIONS, free_states, lander
 
 pytestmark = [needs_compiler, pytest.mark.usefixtures("cupy")]
@@ -172,3 +174,25 @@ def test_without_cupy_or_a_device(model: tt.Model, monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(ImportError, match=r"Model.on_gpu needs CuPy: pip install titop\[gpu\]"):
         model.on_gpu("mass_matrix")
+
+
+@pytest.fixture
+def benchmark(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Return the names of the script that checks a device."""
+    for folder in (EXAMPLES, EXAMPLES / "benchmarks"):
+        monkeypatch.syspath_prepend(folder)
+    return runpy.run_path(str(EXAMPLES / "benchmarks" / "gpu.py"))
+
+
+def test_the_check_of_a_device_says_where_there_is_none(
+    benchmark: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", StandIn(devices=0))
+    assert benchmark["main"]([]) == 0
+    assert capsys.readouterr().out.startswith("no device: ")
+
+
+@pytest.mark.long
+def test_the_check_of_a_device(benchmark: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    assert benchmark["main"](["--sizes", "100", "--members", "3", "--precise"]) == 0
+    assert "0 failed; two of them differ from tt.simulate by" in capsys.readouterr().out

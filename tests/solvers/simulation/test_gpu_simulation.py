@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import control
@@ -13,7 +14,7 @@ from scipy.integrate import RK23, RK45
 import titop as tt
 from tests.c_programs import needs_compiler
 from tests.closed_systems import four_bar
-from tests.cuda_stand_in import cupy  # noqa: F401
+from tests.cuda_stand_in import compile_cuda, cupy, needs_nvcc  # noqa: F401
 from tests.solvers.programs.test_export_programs import lander
 from titop.blocks.basics.spatial import Array
 
@@ -106,6 +107,18 @@ def test_a_family_of_controllers() -> None:
     found = m.on_gpu("simulate", max_step=0.01, controller=loop)(t, [0.2])
     right = tt.simulate(m, t, [0.2], [0.0], controller=loop, **TIGHT)
     np.testing.assert_allclose(found.q[0], right.q, atol=1e-10)
+
+
+@pytest.mark.long
+@needs_nvcc
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_cudas_compiler_takes_it(precision: str, tmp_path: Path) -> None:
+    members = [control.ss([[-2.0]], [[1.0]], [[k]], [[3 * k]], inputs=["hinge_q"], outputs=["motor"]) for k in (5.0, 15.0)]
+    family = tt.LPVModel.of({"hinge.q": [-1.0, 1.0]}, members)
+    K = tt.ScheduledController(family, {"hinge.q": "hinge.q"}, 0.02)
+    run = swing().on_gpu("simulate", precision, max_step=0.01, controller=tt.Loop(K, delay=0.05))
+    (tmp_path / "run.cu").write_text(f"#include <math.h>\n{run.code}")
+    compile_cuda(tmp_path / "run.cu")
 
 
 def test_single_precision_and_columns() -> None:
