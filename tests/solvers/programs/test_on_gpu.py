@@ -194,5 +194,6 @@ def test_the_check_of_a_device_says_where_there_is_none(
 
 @pytest.mark.long
 def test_the_check_of_a_device(benchmark: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    del benchmark["FUNCTIONS"]["dFD"]  # a minute of compiling
     assert benchmark["main"](["--sizes", "100", "--members", "3", "--precise"]) == 0
     assert "0 failed; two of them differ from tt.simulate by" in capsys.readouterr().out
