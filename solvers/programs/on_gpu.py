@@ -93,6 +93,14 @@ class GpuArrays:
             raise ModelError(Finding("wrong-type", name, f"{array.dtype} numbers", "real ones", "give floats"))
         return array.astype(self.kind, copy=False)
 
+    def count(self, where: str, arrays: Sequence[Any]) -> int:
+        """Return how many rows arrays have, one if all are vectors. Raises `ModelError` if they differ."""
+        counts = sorted({len(array) for array in arrays if array.ndim == 2})
+        if len(counts) > 1:
+            got, advice = f"stacks of {', '.join(map(str, counts))} states", "give one row for each state"
+            raise ModelError(Finding("wrong-shape", where, got, "stacks of one length", advice))
+        return counts[0] if counts else 1
+
     def strided(self, array: Any) -> tuple[Any, np.int64, np.int64]:
         """Return a vector or rows, and the steps from state to state and from entry to entry."""
         steps = [step // self.kind.itemsize for step in array.strides]
@@ -102,10 +110,16 @@ class GpuArrays:
 class GpuFunction:
     """One function of a model on a graphics processor, made by `Model.on_gpu`.
 
-    Attributes
+    Parameters
     ----------
     program : Program
-        What runs there.
+        What runs there: of one function.
+    precision : str
+    xp : module
+        CuPy.
+
+    Attributes
+    ----------
     code : str
         Its CUDA, as `export_cuda` writes it.
     """
@@ -128,11 +142,7 @@ class GpuFunction:
             raise TypeError(f"{self.name} takes {', '.join(known)}, each once, not {', '.join(map(str, unknown))}")
         named |= others
         given = [self._read(name, named.get(name)) for name in self._inputs]
-        counts = {len(array) for array in given if array.ndim == 2}
-        if len(counts) > 1:
-            got, advice = f"stacks of {', '.join(map(str, sorted(counts)))} states", "give one row for each state"
-            raise ModelError(Finding("wrong-shape", self.name, got, "stacks of one length", advice))
-        n, is_one = (counts.pop(), False) if counts else (1, True)
+        n, is_one = self._arrays.count(self.name, given), all(array.ndim == 1 for array in given)
         by_columns = next((array.strides[0] < array.strides[1] for array in given if array.ndim == 2), False)
         results = [self._empty(shape, n, by_columns) for shape in self._shapes]
         found = xp.zeros(n, dtype=np.int32) if status is None else self._read_status(status, n)

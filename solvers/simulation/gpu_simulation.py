@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import SAME, TYPED
+from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import is_row, read_array
 from titop.blocks.programs.program import Output
 from titop.graph.network.assembly import refuse_unsteady
@@ -26,7 +26,7 @@ from titop.solvers.programs.c_code import Dialect, FunctionPrinter
 from titop.solvers.programs.c_controllers import read_controller
 from titop.solvers.programs.c_text import fill, table
 from titop.solvers.programs.controller_text import ControllerText
-from titop.solvers.programs.cuda_code import NOT_FINITE, cuda_dialect, health_check, kernel, normalising, strided
+from titop.solvers.programs.cuda_code import NOT_FINITE, NOT_UNIT, cuda_dialect, health_check, kernel, normalising, strided
 from titop.solvers.programs.model_program import program
 from titop.solvers.programs.on_gpu import GpuArrays
 from titop.solvers.programs.program_text import HEALTH
@@ -63,7 +63,7 @@ _ADVANCE = """\
     <reach>;
     @real z[<states>], k[<stages>][<states>], sum;
     int j, s, step, found = status[i];
-    for (step = 0; step < steps && !found; step++) {
+<check_units>    for (step = 0; step < steps && !found; step++) {
         for (s = 0; s <= <stages> && !found; s++) {
             for (c = 0; c < <states>; c++) {
                 sum = <zero>;
@@ -103,8 +103,7 @@ _SAMPLE = """\
 """
 
 
-@dataclass(frozen=True, eq=False)
-class GpuEnsemble:
+class GpuEnsemble(NamedTuple):
     """What a `GpuSimulation` returns: arrays of CuPy, of n members at m times.
 
     Attributes
@@ -140,6 +139,9 @@ class GpuSimulation:
 
     Parameters
     ----------
+    model : Model
+    precision : str
+        ``"double"`` or ``"single"``.
     max_step : float, s
         Steps are as long as this at most, and equal between instants at which a sample is taken, commands begin to act, or
         states are asked for. No error is estimated: compare some members with `simulate`.
@@ -210,7 +212,11 @@ class GpuSimulation:
         refuse_paths(model, [*names, *read])
         self.program = program(model, "rates", parameters=parameters, inputs=names, outputs=read)
         self.noise = read_noise(loop.noise, measured)
-        self.law = None if self.control is None else ControllerText(self.control, "law", dialect.precision, on_device=True)
+        self.law, self.memory = None, 0
+        if self.control is not None:
+            self.law, held = ControllerText(self.control, "law", dialect.precision, on_device=True), self.control.held
+            #: How many numbers the controller's memory takes: its states, outputs that are held back, and their place.
+            self.memory = max(self.control.linear.K.nstates, 1) + (held * len(self.rows) + 1 if held else 0)
         self.code = self._text(dialect, method)
         self._arrays = GpuArrays(xp, precision, self.code)
 
@@ -239,13 +245,9 @@ class GpuSimulation:
         numbers = ("parameters", parameters, names.get("parameters", ()), at.get("parameters", np.zeros(0)))
         read = {each[0]: self._arrays.read(*each) for each in (*states, *loads, numbers)}
         references = self._references(reference, times)
-        counts = {len(each) for each in (*read.values(), references) if getattr(each, "ndim", 0) == 2}
-        if len(counts) > 1:
-            got = f"{', '.join(map(str, sorted(counts)))} rows"
-            raise ModelError(Finding("wrong-length", "members", got, "one number of members", "give a row for each member"))
-        read["q0"] = self._normalised(read["q0"])
-        run = _Run(self, counts.pop() if counts else 1, read, seed)
-        xp, n, ends = self._arrays.xp, run.n, (m.nq, m.nq + m.nv)
+        known = [*read.values()] if references is None or isinstance(references, References) else [*read.values(), references]
+        run, xp = _Run(self, self._arrays.count("members", known), read, seed), self._arrays.xp
+        nan, n, ends = self._arrays.kind.type(np.nan), run.n, (m.nq, m.nq + m.nv)
         states, y = (xp.empty((len(times), size, n), self._arrays.kind) for size in (len(run.states), len(self.observed)))
         count = 0
         for here, there in pairwise([*self._instants(times), None]):
@@ -254,23 +256,15 @@ class GpuSimulation:
             if here.acts:
                 run.act()
             if here.is_output:
-                states[count] = xp.where(run.status == 0, run.states, self._arrays.kind.type(np.nan))
+                states[count] = xp.where(run.status == 0, run.states, nan)
                 if self.observed:
-                    y[count] = xp.where(run.status == 0, run.observe()[self.observed], self._arrays.kind.type(np.nan))
+                    y[count] = xp.where(run.status == 0, run.observe()[self.observed], nan)
                 count += 1
             if there is not None:
                 run.advance(there.time - here.time)
         by_member = states.transpose(2, 0, 1)
         q, v, x = by_member[..., : ends[0]], by_member[..., ends[0] : ends[1]], by_member[..., ends[1] :]
         return GpuEnsemble(times, q, v, x, y.transpose(2, 0, 1), run.status)
-
-    @property
-    def memory(self) -> int:
-        """How many numbers the memory of the controller takes."""
-        if self.control is None:
-            return 0
-        held, outputs = self.control.held, len(self.control.law.outputs)
-        return max(self.control.linear.K.nstates, 1) + (held * outputs + 1 if held else 0)
 
     def _text(self, dialect: Dialect, method: str) -> str:
         """Return the kernels: ``advance``, ``observe`` and ``sample``."""
@@ -303,6 +297,7 @@ class GpuSimulation:
             "measured": len(self.noise),
             "memory": self.memory,
             "check": health_check(dialect, nv),
+            "check_units": "".join(f"    if (!unit(x + {k})) {{ found = {NOT_UNIT}; }}\n" for k in self.program.quaternions),
             "units": "".join(f"    (void)unit(x + {start});\n" for start in self.program.quaternions),
         }
         marks = {name: str(value) for name, value in values.items()}
@@ -335,17 +330,6 @@ class GpuSimulation:
             known = SignalTable("a reference of the controller", names)
             given = {known.find("reference", str(name)): value for name, value in given.items()}
         return self._arrays.read("reference", given, names, own.read(float(times[0]), np.zeros(0), np.zeros(0)))
-
-    def _normalised(self, q: Any) -> Any:
-        """Return configurations with quaternions divided by their norms. Raises `ModelError` where these are not one."""
-        xp, q = self._arrays.xp, q.copy()
-        for start in self.program.quaternions:
-            norms = xp.sqrt((q[..., start : start + 4] ** 2).sum(axis=-1, keepdims=True))
-            if not bool((abs(norms - 1.0) <= TYPED).all()):
-                expected, advice = "unit quaternions (x, y, z, w)", "normalise them"
-                raise ModelError(Finding("not-unit", f"q0[..., {start}:{start + 4}]", "other norms", expected, advice))
-            q[..., start : start + 4] /= norms
-        return q
 
     def _instants(self, times: Array) -> Iterator[_Instant]:
         """Yield the instants of a simulation in turn, those that are one but for rounding together."""

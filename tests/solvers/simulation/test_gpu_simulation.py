@@ -193,9 +193,9 @@ def test_refusals(model: tt.Model) -> None:
     run = model.on_gpu("simulate", max_step=0.1)
     for code, arguments in {
         "bad-times": ([0.0],),
-        "wrong-length": ([0, 1], np.tile(model.neutral(), (2, 1)), np.zeros((3, 7))),
-        "not-unit": ([0, 1], 2 * model.neutral()),
+        "wrong-shape": ([0, 1], np.tile(model.neutral(), (2, 1)), np.zeros((3, 7))),
     }.items():
         with pytest.raises(tt.ModelError) as error:
             run(*arguments)
         assert [each.code for each in error.value.findings] == [code]
+    assert run([0, 1], [2 * model.neutral(), model.neutral()]).status.tolist() == [-2, 0]
