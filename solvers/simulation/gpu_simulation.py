@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -125,7 +124,7 @@ class GpuEnsemble(NamedTuple):
     status: Any
 
 
-class _Instant(NamedTuple):
+class _Moment(NamedTuple):
     """A time (s) at which the controller takes a sample, its commands begin to act, or states are asked for."""
 
     time: float
@@ -250,9 +249,10 @@ class GpuSimulation:
         nan, n, ends = self._arrays.kind.type(np.nan), run.n, (m.nq, m.nq + m.nv)
         states, y = (xp.empty((len(times), size, n), self._arrays.kind) for size in (len(run.states), len(self.observed)))
         count = 0
-        for here, there in pairwise([*self._instants(times), None]):
+        moments = [*self._moments(times)]
+        for here, end in zip(moments, [*(each.time for each in moments[1:]), moments[-1].time], strict=True):
             if here.is_sample:
-                run.sample(references.read(here.time, None, None) if isinstance(references, References) else references)
+                run.sample(references.read(here.time, zero, zero) if isinstance(references, References) else references)
             if here.acts:
                 run.act()
             if here.is_output:
@@ -260,8 +260,8 @@ class GpuSimulation:
                 if self.observed:
                     y[count] = xp.where(run.status == 0, run.observe()[self.observed], nan)
                 count += 1
-            if there is not None:
-                run.advance(there.time - here.time)
+            if end > here.time:
+                run.advance(end - here.time)
         by_member = states.transpose(2, 0, 1)
         q, v, x = by_member[..., : ends[0]], by_member[..., ends[0] : ends[1]], by_member[..., ends[1] :]
         return GpuEnsemble(times, q, v, x, y.transpose(2, 0, 1), run.status)
@@ -331,7 +331,7 @@ class GpuSimulation:
             given = {known.find("reference", str(name)): value for name, value in given.items()}
         return self._arrays.read("reference", given, names, own.read(float(times[0]), np.zeros(0), np.zeros(0)))
 
-    def _instants(self, times: Array) -> Iterator[_Instant]:
+    def _moments(self, times: Array) -> Iterator[_Moment]:
         """Yield the instants of a simulation in turn, those that are one but for rounding together."""
         sample = acting = output = 0
         begin, near, rest, period = float(times[0]), SAME * float(np.diff(times).min()), 0.0, math.inf
@@ -345,7 +345,7 @@ class GpuSimulation:
             due = [*due, float(times[output])] if self.control else [math.inf, math.inf, float(times[output])]
             now = min(due)
             which = [each <= now + near for each in due]
-            yield _Instant(now, *which)
+            yield _Moment(now, *which)
             sample, acting, output = sample + which[0], acting + which[1], output + which[2]
 
 
@@ -368,13 +368,13 @@ class _Run:
         self._limits = [xp.asarray(limit[:, None], kind) for limit in simulation.limits]
         self.inputs = self._limited(self._base + xp.asarray(simulation.resting[:, None], kind))
         self._y = xp.empty((simulation.read, n), kind)
-        if simulation.control is not None:
+        if simulation.law is not None:
             self._is_first = True
             self._commands = xp.empty((len(simulation.rows), n), kind)
             self._memory = xp.zeros((n, simulation.memory), kind)
             self._law = xp.asarray(simulation.law.defaults, kind)
-            self._noise = xp.asarray(simulation.noise[:, None], kind) if simulation.noise.any() else None
-            self._rng = xp.random.default_rng(seed)
+            self._noise = xp.asarray(simulation.noise[:, None], kind)
+            self._rng = xp.random.default_rng(seed) if simulation.noise.any() else None
 
     def _limited(self, inputs: Any) -> Any:
         return self._arrays.xp.minimum(self._arrays.xp.maximum(inputs, self._limits[0]), self._limits[1])
@@ -393,7 +393,7 @@ class _Run:
     def sample(self, references: Any) -> None:
         """Take a sample, with references (nr) or (n, nr)."""
         y, measured = self.observe(), len(self._of.noise)
-        if self._noise is not None:
+        if self._rng is not None:
             y[:measured] += self._noise * self._rng.standard_normal((measured, self.n), dtype=self._arrays.kind)
         r = self._arrays.strided(self._arrays.xp.asarray(references, self._arrays.kind))
         first, self._is_first = np.int32(self._is_first), False

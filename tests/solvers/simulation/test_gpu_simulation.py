@@ -17,6 +17,7 @@ from tests.closed_systems import four_bar
 from tests.cuda_stand_in import compile_cuda, cupy, needs_nvcc  # noqa: F401
 from tests.solvers.programs.test_export_programs import lander
 from titop.blocks.basics.spatial import Array
+from titop.solvers.programs import cuda_code
 
 pytestmark = [needs_compiler, pytest.mark.usefixtures("cupy")]
 #: Of `tt.simulate`, far below what is compared.
@@ -107,6 +108,15 @@ def test_a_family_of_controllers() -> None:
     found = m.on_gpu("simulate", max_step=0.01, controller=loop)(t, [0.2])
     right = tt.simulate(m, t, [0.2], [0.0], controller=loop, **TIGHT)
     np.testing.assert_allclose(found.q[0], right.q, atol=1e-10)
+
+
+def test_long_programs_are_cut(model: tt.Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions of a hundred operations, which share numbers in memory, have the bits of one."""
+    whole = model.on_gpu("simulate", max_step=0.1)([0, 0.1], v0=np.ones(7))
+    monkeypatch.setattr(cuda_code, "_CHUNK", 100)
+    run = model.on_gpu("simulate", max_step=0.1)
+    assert "rates_values_5" in run.code
+    np.testing.assert_array_equal(run([0, 0.1], v0=np.ones(7)).v, whole.v)
 
 
 @pytest.mark.long
