@@ -2,8 +2,8 @@
 
 Needs a device of NVIDIA and CuPy; elsewhere it says so, and ends. Results are compared with the same programs in NumPy, a few
 states also with the reference engine. Times are the least of repeats, with results left on the device. Rows are arrays
-(n, 7) as NumPy has them; columns the same arrays with neighbouring states side by side. It takes some two minutes, most of them
-compiling.
+(n, 7) as NumPy has them; columns the same arrays with neighbouring states side by side. It should take some
+two minutes, most of them compiling.
 
 Run it: ``python examples/benchmarks/gpu.py``; ``--precise`` leaves single precision out.
 """

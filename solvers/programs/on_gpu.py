@@ -1,4 +1,8 @@
-"""`Model.on_gpu`: functions of a model on a graphics processor, for arrays of CuPy and of all libraries that know DLPack."""
+"""`Model.on_gpu`: functions of a model on a graphics processor, for arrays of CuPy and of all libraries that know DLPack.
+
+CuPy brings arrays with their memory, what else is computed of them, and a cache of compiled kernels; CUDA's own packages for
+Python (`cuda-core`) bring kernels alone.
+"""
 
 from __future__ import annotations
 
