@@ -12,7 +12,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
-from titop.blocks.basics.user_input import is_row, read_array
+from titop.blocks.basics.user_input import is_row, read_array, read_number
 from titop.blocks.programs.program import Output
 from titop.graph.network.assembly import refuse_unsteady
 from titop.solvers.control.control_loop import OperatingValues
@@ -31,7 +31,6 @@ from titop.solvers.programs.on_gpu import GpuArrays
 from titop.solvers.programs.program_text import HEALTH
 from titop.solvers.signals.grammar import COMMANDED, INPUT, OUTPUT, SignalTable, read_name, read_names
 from titop.solvers.signals.quantities import Kind
-from titop.solvers.simulation.accuracy import read_positive
 from titop.solvers.simulation.explicit_steps import tableau
 from titop.solvers.support.extras import import_cupy
 
@@ -182,7 +181,9 @@ class GpuSimulation:
         outputs: Sequence[str] = (),
     ) -> None:
         dialect = cuda_dialect(precision)
-        self.max_step = read_positive("step", max_step)
+        advice = "give a tenth of the shortest period, and compare some members with tt.simulate"
+        wrong = Finding("bad-step", "max_step", max_step, "a positive number of seconds", advice)
+        self.max_step = read_number(wrong, lambda x: 0 < x < np.inf)
         if method not in [*_METHODS]:
             expected = f"one of {', '.join(_METHODS)}"
             raise ModelError(Finding("unknown-method", "method", method, expected, did_you_mean(str(method), _METHODS)))
@@ -196,7 +197,10 @@ class GpuSimulation:
         self.control = None if controller is None else read_controller(loop, None, model)
         law, inputs = None if self.control is None else self.control.law, read_names("inputs", inputs)
         commanded = [read_name(model, COMMANDED, name) for name in law.outputs] if law else []
-        asked = [of for of in (*(read_name(model, INPUT, name) for name in inputs), *commanded) if of.kind == Kind.INPUT]
+        asked = [read_name(model, INPUT, name) for name in inputs]
+        if strange := next((of.paths[0] for of in asked if of.kind != Kind.INPUT), None):
+            raise ModelError(Finding("no-program", "inputs", strange, "an actuator's input", "give efforts as tau"))
+        asked += [of for of in commanded if of.kind == Kind.INPUT]
         rest, limits = OperatingValues(model, loop.operating_point).command, model.mechanism.inputs
         places = sorted({k for of in asked for k in of.entries} | {*np.flatnonzero(rest.u).tolist()})
         #: Rows of the commands among efforts and inputs; these at rest, and their limits.

@@ -190,9 +190,10 @@ def test_refusals(model: tt.Model) -> None:
     late.add_actuator(tt.Motor("motor", "hinge", path=tt.SignalPath(delay=0.1)))
     K = control.ss([], [], [], [[1.0]], 0.1, inputs=["hinge_q"], outputs=["motor"])
     wrong: list[tuple[str, tt.Model, dict[str, Any]]] = [
-        ("bad-tolerance", m, {}),
+        ("bad-step", m, {}),
         ("unknown-method", m, {"max_step": 0.1, "method": "Radau"}),
         ("no-program", four_bar().resolve(), {"max_step": 0.1}),
+        ("no-program", m, {"max_step": 0.1, "inputs": ["bob.F"]}),
         ("no-delay", late.resolve(), {"max_step": 0.1, "controller": K}),
         ("python-function", m, {"max_step": 0.1, "controller": tt.Loop(K, reference=lambda t, q, v: q)}),
     ]
