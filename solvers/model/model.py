@@ -286,9 +286,9 @@ class Model(Resolved):
         (``cupy.empty((7, n)).T``) are read fastest, and make results that lie so. Results are of the library of the arguments,
         of CuPy if these are NumPy's. ``parameters`` and ``u`` are arrays, or mappings of names to numbers or (n,) arrays.
 
-        Beside its arguments it takes ``status``, an array (n,) of int32 that it sets: 0 where all is well, the place, from 1,
-        of a coordinate that has lost its inertia, -1 for results that are not finite, -2 for quaternions of another norm than
-        one. Without it a call waits for the device, and refuses such states.
+        Beside its arguments it takes ``status``, an array (n,) of int32 that it sets (none of JAX): 0 where all is well, the
+        place, from 1, of a coordinate that has lost its inertia, -1 for results that are not finite, -2 for quaternions of
+        another norm than one. Without it a call waits for the device, and refuses such states.
 
         Parameters
         ----------

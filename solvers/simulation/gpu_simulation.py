@@ -338,15 +338,14 @@ class GpuSimulation:
     def _moments(self, times: Array) -> Iterator[_Moment]:
         """Yield the instants of a simulation in turn, those that are one but for rounding together."""
         sample = acting = output = 0
-        begin, near, rest, period = float(times[0]), SAME * float(np.diff(times).min()), 0.0, math.inf
+        begin, near, rest, period = float(times[0]), SAME * float(np.diff(times).min()), 0.0, 0.0
         if self.control is not None:
             period = self.control.law.sample_time
-            near = min(near, SAME * period)
-            rest = max(0.0, self.control.delay - self.control.held * period)
+            near, rest = min(near, SAME * period), self.control.delay - self.control.held * period
             rest = rest if rest > SAME * period else 0.0
         while output < len(times):
-            due = [begin + sample * period if sample else begin, begin + acting * period + rest if acting else begin + rest]
-            due = [*due, float(times[output])] if self.control else [math.inf, math.inf, float(times[output])]
+            due = [begin + sample * period, begin + acting * period + rest] if self.control else [math.inf, math.inf]
+            due.append(float(times[output]))
             now = min(due)
             which = [each <= now + near for each in due]
             yield _Moment(now, *which)

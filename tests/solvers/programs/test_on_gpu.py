@@ -101,8 +101,8 @@ def test_arrays_of_other_libraries(model: tt.Model) -> None:
     assert not status.any()
 
 
-def test_bodies_of_many_points() -> None:
-    """A loop over points in a kernel; and what takes no numbers, such as rates of first-order states, is there."""
+def test_results_without_numbers() -> None:
+    """Rates of first-order states that the model has not, and outputs that nobody asked for, are there."""
     s = tt.System("swing", gravity=[0, 0, -9.81])
     s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -1]), joint=tt.Revolute("hinge", axis=[0, 1, 0]))
     m = s.resolve()
