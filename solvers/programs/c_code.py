@@ -62,14 +62,14 @@ class Dialect:
         """Return a constant."""
         return c_number(value, self.precision)
 
+    def entry(self, array: str, k: int) -> str:
+        """Return an entry of an argument."""
+        return f"{array}[{k}]"
+
     @property
     def least_health(self) -> str:
         """Up to what health a coordinate has lost its inertia."""
         return self.number(CANCELLED if self.precision == "double" else CANCELLED / EPS * SINGLE_EPS)
-
-
-def _entry(array: str, k: int) -> str:
-    return f"{array}[{k}]"
 
 
 def distinct(program: Program) -> Program:
@@ -104,11 +104,11 @@ class FunctionPrinter:
         place: Callable[[str, int], str] | None = None,
     ) -> None:
         self._program, self._name, self._dialect, self._arguments = program, name, dialect, arguments
-        self._place, self._values = place or _entry, program.values
+        self._place, self._values = place or dialect.entry, program.values
         self._results: dict[int, list[str]] = {}
         for output in outputs:
             for k, value in enumerate(program.outputs[output].values):
-                self._results.setdefault(value, []).append(_entry(output, k))
+                self._results.setdefault(value, []).append(dialect.entry(output, k))
         #: Values that are computed, and loops (-1 - loop) before the first of their totals, in order.
         self._steps = list(self._ordered())
         self._chunks = {step: k // dialect.chunk for k, step in enumerate(self._steps)}
@@ -241,15 +241,15 @@ class FunctionPrinter:
 
     def _loop(self, loop: PointLoop, name: str) -> CFunction:
         """Return a function that sums a program over its points, on which no loads act."""
-        real = self._dialect.precision
+        real, plain = self._dialect.precision, self._dialect
         count, points = len(loop.program.outputs[TOTALS].values), loop.points
 
         def place(of: str, k: int) -> str:
-            return self._dialect.number(0.0) if of == LOADS else _entry(of, k)
+            return plain.number(0.0) if of == LOADS else plain.entry(of, k)
 
         def part(output: str) -> CFunction:
             arguments = {of: f"const {real} *{of}" for of in (SHARED, OWN)} | {output: f"{real} *{output}"}
-            return FunctionPrinter(loop.program, f"{name}_{output}", [output], arguments, self._dialect, place).printed()
+            return FunctionPrinter(loop.program, f"{name}_{output}", [output], arguments, plain, place).printed()
 
         each, once = part(TOTALS), part(ONCE)
         text = f"""{each.text}{once.text}{self._dialect.function} void {name}(const {real} *shared, {real} *totals)

@@ -7,9 +7,19 @@ import math
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import CANCELLED
+from titop.blocks.basics.tolerances import CANCELLED, EPS
 from titop.solvers.programs.c_code import CFunction, Dialect, FunctionPrinter, distinct
-from titop.solvers.programs.c_text import allowed_error, c_names, c_number, comment, enumeration, fill, stack_bytes, table
+from titop.solvers.programs.c_text import (
+    SINGLE_EPS,
+    allowed_error,
+    c_names,
+    c_number,
+    comment,
+    enumeration,
+    fill,
+    stack_bytes,
+    table,
+)
 from titop.solvers.programs.model_program import Program
 
 #: Samples of each function in the test, the seed of their states, and how far these are from the nominal one.
@@ -96,7 +106,7 @@ class ProgramText:
 
     def _place(self, name: str, k: int) -> str:
         if name != _PARAMETERS:
-            return f"{name}[{k}]"
+            return self._dialect.entry(name, k)
         return f"{_PARAMETERS}->{self._fields[self._program.names[_PARAMETERS][k]]}"
 
     def _printed(self, name: str) -> CFunction:
@@ -106,7 +116,8 @@ class ProgramText:
         found = FunctionPrinter(function, inner, list(function.outputs), arguments, self._dialect, self._place).printed()
         call = f"{inner}({', '.join(arguments)});\n"
         if HEALTH in function.outputs:
-            count, least = len(function.outputs[HEALTH].values), self._dialect.least_health
+            count = len(function.outputs[HEALTH].values)
+            least = self._dialect.number(CANCELLED if self._real == "double" else CANCELLED / EPS * SINGLE_EPS)
             call = f"{self._real} {HEALTH}[{count}];\n    int i;\n    {call}"
             call += f"    for (i = 0; i < {count}; i++) {{\n        if (!({HEALTH}[i] > {least})) {{ return i + 1; }}\n    }}\n"
         return CFunction(
