@@ -153,6 +153,7 @@ from .solvers.programs.cuda_code import export_cuda as export_cuda
 from .solvers.programs.export_c import export_c as export_c
 from .solvers.programs.fmu.export_fmu import export_fmu as export_fmu
 from .solvers.programs.model_program import Program as Program
+from .solvers.programs.on_gpu import GpuFunction as GpuFunction
 from .solvers.robust.lyapunov import LyapunovStability as LyapunovStability
 from .solvers.robust.lyapunov import lyapunov_stability as lyapunov_stability
 from .solvers.robust.margins import Margins as Margins
@@ -176,6 +177,8 @@ from .solvers.simulation.ensemble import load_ensemble as load_ensemble
 from .solvers.simulation.ensemble_members import each as each
 from .solvers.simulation.events import Event as Event
 from .solvers.simulation.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
+from .solvers.simulation.gpu_simulation import GpuEnsemble as GpuEnsemble
+from .solvers.simulation.gpu_simulation import GpuSimulation as GpuSimulation
 from .solvers.simulation.run import Run as Run
 from .solvers.simulation.simulate import simulate as simulate
 from .solvers.simulation.start_and_end import SimulationInterrupt as SimulationInterrupt
