@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -88,8 +89,11 @@ def sampled_law(law: LinearLaw, sample_time: float) -> SampledLaw:
     matrix = np.block([[K.A, K.B @ from_y, K.B @ from_r], [K.C, K.D @ from_y, K.D @ from_r]])
 
     def update(t: float, x: Array, y: Array, r: Array, measured: Array) -> tuple[Array, Array]:
-        z = np.concatenate([x, y, r], axis=-1)
-        both = np.multiply(matrix, z[..., None, :], order="C").sum(axis=-1)  # row by row, whatever is stacked, unlike products
+        z = np.concatenate([x.T, y.T, r.T])  # terms are added in their order, whatever is stacked, unlike those of products
+        if z.ndim == 1:
+            both = np.add.accumulate(matrix.T * z[:, None], axis=0)[-1]
+        else:
+            both = reduce(np.add, (column[:, None] * values for column, values in zip(matrix.T, z, strict=True))).T
         return both[..., :nx], both[..., nx:]
 
     return SampledLaw(law.inputs, law.references, law.outputs, law.states, np.zeros(nx), sample_time, update, True)

@@ -79,7 +79,7 @@ class Measurements:
     def read_kinematic(self, q: Array, v: Array) -> Array:
         """Return the outputs (ny) at a state, or at stacked ones, zero for those that depend on accelerations."""
         if self._entries is not None:
-            outputs = np.concatenate([q, v], axis=-1)[..., self._entries]
+            outputs = np.concatenate([q.T, v.T])[self._entries].T
             return outputs if self.senses is None else self.senses(outputs)
         if q.ndim == 2 and not self.takes_stacks:
             return np.array([self.read_kinematic(*state) for state in zip(q, v, strict=True)])
@@ -251,7 +251,7 @@ class Commands:
 
     def send(self, values: Array, resting: Array) -> Command:
         """Return the command for values (one for each name), added to the `resting` inputs, efforts and signals."""
-        return self.part(resting + values.dot(self.matrix.T))
+        return self.part(resting + self.matrix.dot(values.T).T)
 
     def values(self, commands: Sequence[Command]) -> Array:
         """Return the values (one for each name) of commands, one row each."""

@@ -167,9 +167,10 @@ class SampledController(ConnectedController):
         if self._is_noisy:
             measured = measured + self._noise * self._rng.standard_normal(measured.shape[-1])
         r = self.read_references(t, q, v, signals)
+        less = r - self.r_trim
         if measured.ndim == 2:
-            r = np.broadcast_to(r, (len(measured), len(r)))
-        x_next, u = self._answer(t, x.copy(), measured - self.trim, r - self.r_trim, measured)
+            r, less = (np.broadcast_to(each, (len(measured), len(each))) for each in (r, less))
+        x_next, u = self._answer(t, x.copy(), measured - self.trim, less, measured)
         if measured.ndim == 1 and not (all_finite(x_next) and all_finite(u)):
             advice = "the loop is unstable, or the controller's numbers are wrong"
             raise ModelError(Finding("not-finite", f"controller at t = {t:.6g} s", u, "finite commands and states", advice))

@@ -142,7 +142,7 @@ class HeldSteps:
         self._leave_behind()
         first, fixed = (_MANY, method.used, method.end), (method.estimators, method.coefficients, method.curve)
         rest, in_lanes = (self.tau, prepared.imposed, self.tables), self._tries > 0
-        while ((self.clocks[:, control.TIME] < end) & self.goes_on).any():
+        while self._is_before(end):
             if in_lanes:  # all together, until one comes to grief
                 due = slice(*np.searchsorted(self.times, [self.clocks[:, control.TIME].min(), end], "right"))
                 outputs = self.outputs[:, due].copy()
@@ -154,6 +154,11 @@ class HeldSteps:
                 prepared.member_steps(*first, self._progress, self.clocks, *fixed, self.times, self.y, self.outputs, *rest)
             raise_pending()
             look()
+
+    def _is_before(self, end: float) -> bool:
+        """Tell whether some member has not reached a time (s), and goes on."""
+        t = self.clocks[:, control.TIME]
+        return bool(t.min() < end) and bool(((t < end) & self.goes_on).any())
 
     def _leave_behind(self) -> None:
         """Let members that have come to grief do as another one does, since nobody looks at them: lanes need not fail."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -42,9 +43,12 @@ class _Law(NamedTuple):
 
     def numbers(self, rng: np.random.Generator) -> list[float]:
         """Return what is drawn. Raises `ModelError` if that is anything but finite numbers."""
-        where, count = f"distributions[{self.names if self.names[1:] else self.names[0]!r}]", len(self.names)
+        drawn, count = self.draw(rng), len(self.names)
+        if isinstance(drawn, float) and math.isfinite(drawn):
+            return [float(drawn)] * count
+        where = f"distributions[{self.names if self.names[1:] else self.names[0]!r}]"
         expected = "a finite number drawn" + ("" if count == 1 else f" for all, or {count}")
-        wrong = Finding("bad-distribution", where, self.draw(rng), expected, "check the distribution")
+        wrong = Finding("bad-distribution", where, drawn, expected, "check the distribution")
         numbers: list[float] = np.resize(read_array(wrong, lambda x: x.size in (1, count) and is_finite(x)), count).tolist()
         return numbers
 

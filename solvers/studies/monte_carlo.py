@@ -123,9 +123,9 @@ def monte_carlo(
     seed = read_count(Finding("bad-seed", "seed", seed, "a whole number, zero or more", "0 will do"), 0)
     drawing = Distributions(_read_point(model, point), distributions, ties)
     study = _Study(drawing, run, point is not None or drawing.has_states, seed, workers, progress)
-    drawn = [drawing.sample(np.random.default_rng(study.seeds(k)[0])) for k in numbers]
+    drawn = [study.drawn(k) for k in numbers]
     warn_of_samples(model.mechanism.assembly, [drawing.parameters(values) for values in drawn])
-    keeper, few = None, [drawing.sample(np.random.default_rng(study.seeds(k)[0])) for k in range(_FEW)]
+    keeper, few = None, [study.drawn(k) for k in range(_FEW)]
     if checkpoint is not None:
         about = {"model": identity(model), "distributions": few, "seed": seed, "run": run}
         about["point"] = tuple(getattr(drawing.point, name) for name in ("q", "v", "a", "x", "tau", "u"))
@@ -157,13 +157,14 @@ class _Study:
         self.drawing, self.run, self.of_points, self.is_seeded = drawing, run, of_points, _takes_seed(run)
         self.seed, self.workers, self.progress = seed, workers, progress
 
-    def seeds(self, k: int) -> Sequence[np.random.SeedSequence]:
-        """Return those of a sample: of its parameters and of its run."""
-        return np.random.SeedSequence(self.seed, spawn_key=(k,)).spawn(2)
+    def drawn(self, k: int) -> dict[str, float]:
+        """Return the values of a sample, by its own generator: that of the first seed that its own spawns."""
+        return self.drawing.sample(np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(k, 0))))
 
     def seed_of_run(self, k: int) -> tuple[int, ...]:
         """Return what a sample's run is called with besides its model."""
-        return (int(self.seeds(k)[1].generate_state(1, np.uint64)[0]),) if self.is_seeded else ()
+        seed = np.random.SeedSequence(self.seed, spawn_key=(k, 1)) if self.is_seeded else None
+        return () if seed is None else (int(seed.generate_state(1, np.uint64)[0]),)
 
     def results(self, tasks: list[tuple[int, Any]], keeper: Checkpoint | None = None) -> dict[int, Outcome | str]:
         """Return the outcomes of tasks, and the messages of those that failed, by number; after Ctrl-C of some."""

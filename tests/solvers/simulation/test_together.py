@@ -64,7 +64,7 @@ def arguments(kind: str, k: int, model: tt.Model = MODEL) -> dict[str, Any]:
 
 
 def together(given: list[dict[str, Any]]) -> list[tt.Trajectory | None]:
-    return [None if one is None else one() for one in simulate_many(given)]
+    return [None if one is None else one() for one in simulate_many({}, given)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
