@@ -72,7 +72,7 @@ def each(values: Sequence[Any]) -> Each:
 #: and warns of what is wrong with it: None for each that needs a simulation of its own.
 Many = Callable[[dict[str, Any], Sequence[dict[str, Any]]], list[Callable[[], Trajectory] | None]]
 #: Most members that are simulated together, and most numbers of their motions.
-_TOGETHER, _NUMBERS = 1024, 2**23
+_TOGETHER, _NUMBERS = 2048, 2**23
 
 
 class EnsembleMembers:
@@ -102,7 +102,8 @@ class EnsembleMembers:
                         found = many(self._shared, [given[k] for k in ready])
                         self._note(done + ready[0], doubts if any(found) else [])
                 known = [k for k, ends in zip(ready, found, strict=True) if ends]
-                results = dict(zip(known, self._answers(done, filter(None, found), known), strict=True))
+                with collection_paused():
+                    results = dict(zip(known, self._answers(done, filter(None, found), known), strict=True))
                 for k, each in enumerate(given):
                     if k in results or not isinstance(each, dict):
                         yield results.get(k, each)

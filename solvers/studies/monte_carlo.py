@@ -31,7 +31,7 @@ Outcome = dict[str, Array]
 _MOST = 1_000_000
 
 #: Most samples that are simulated together, and parts in which each process gets its samples at least.
-_TOGETHER, _PARTS = 1032, 4
+_TOGETHER, _PARTS = 2048, 4
 
 #: Samples by which the distributions of studies are told apart.
 _FEW = 3
