@@ -79,7 +79,8 @@ class Measurements:
     def read_kinematic(self, q: Array, v: Array) -> Array:
         """Return the outputs (ny) at a state, or at stacked ones, zero for those that depend on accelerations."""
         if self._entries is not None:
-            outputs = np.array([(q, v)[k][..., entry] for k, entry in self._entries]).T
+            columns = np.array([(q, v)[k][..., entry] for k, entry in self._entries])
+            outputs = columns.reshape(len(columns), *q.shape[:-1]).T
             return outputs if self.senses is None else self.senses(outputs)
         if q.ndim == 2 and not self.takes_stacks:
             return np.array([self.read_kinematic(*state) for state in zip(q, v, strict=True)])

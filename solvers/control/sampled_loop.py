@@ -181,9 +181,9 @@ class SampledController(ConnectedController):
             return self.law.update(t, x, y, r, measured)  # type: ignore[no-any-return]
         if measured.ndim == 1:
             return self.law.update(t, x.copy(), measured - self.trim, r, measured)  # type: ignore[no-any-return]
-        rows = [
-            self.law.update(t, *row, r.copy(), own) for *row, own in zip(x.copy(), measured - self.trim, measured, strict=True)
-        ]
+        measured = np.ascontiguousarray(measured)  # as that of one state
+        stacks = zip(x.copy(), measured - self.trim, measured, strict=True)
+        rows = [self.law.update(t, *row, r.copy(), own) for *row, own in stacks]
         return np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
 
     # -- many members ------------------------------------------------------------------------------------------------------
