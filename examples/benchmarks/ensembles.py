@@ -106,11 +106,10 @@ def study(n: int, workers: int, method: str) -> None:
     begin, used = time.perf_counter(), spent()
     samples = tt.monte_carlo(model, {"cart.mass": tt.percent(10), "pole.mass": tt.percent(10)}, run, n=n, workers=workers)
     wall, used = time.perf_counter() - begin, spent() - used
-    load = os.getloadavg()[0]
-    print(
-        f"{n:,} members by {method} in {workers} processes: {wall:.1f} s, {1e3 * used / n:.3f} ms of a core each; load {load:.1f}"
-    )
-    assert not samples.failures and np.abs(samples.outcomes["q"]).max() < 1e-3
+    print(f"{n:,} members by {method} in {workers} processes: {wall:.1f} s, {1e3 * used / n:.3f} ms of a core each", end="")
+    print(f"; load {os.getloadavg()[0]:.1f}")
+    assert not samples.failures
+    assert np.abs(samples.outcomes["q"]).max() < 1e-3
     run_mujoco = mujoco_cart_poles(arguments["controller"].D[0], arguments["q0"], masses)
     if run_mujoco is not None:
         times, found = [], dict[str, np.ndarray]()

@@ -41,7 +41,7 @@ class SampledLaw(ControlLaw):
     - `initial_state` (nx); `sample_time` (s);
     - `update`, ``f(t, x, y, r, measured) -> (x_next, u)``: `y`, `r` and `u` are deviations from the operating point; `measured`
       has the absolute outputs;
-    - `stacks`: whether it takes stacks of `x`, `y` and `measured` as well, with the bits of single states; it then changes none.
+    - `stacks`: whether it takes stacks of `x`, `y` and `measured` as well, with the bits of single ones; it then changes none.
     """
 
     initial_state: Array

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
+from titop.blocks.basics.garbage import collection_paused
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import read_array, read_count
 from titop.solvers.equilibrium.operating_point import OperatingPoint
@@ -267,7 +268,8 @@ def _running(
     def group(tasks: Sequence[tuple[dict[str, float], tuple[int, ...]]]) -> list[Outcome | str]:
         if not hasattr(run, "of_many"):
             return [sample(*task) for task in tasks]
-        results: list[Any] = [_told(partial(source, values)) for values, _ in tasks]
+        with collection_paused():
+            results: list[Any] = [_told(partial(source, values)) for values, _ in tasks]
         there = [k for k, result in enumerate(results) if not isinstance(result, str)]
         found = run.of_many([results[k] for k in there], [tasks[k][1][0] for k in there])
         for k, outcome in zip(there, found, strict=True):
