@@ -136,13 +136,14 @@ class Together:
             outputs[:, 1:] = self._on_group(0.0, outputs[:, 1:].reshape(n * (m - 1), -1)).reshape(n, m - 1, -1)
         q, v = self.plant.split_rows(np.tile(self.times, n), outputs.reshape(n * m, -1))
         q, v = q.reshape(n, m, -1), v.reshape(n, m, -1)
+        y = outputs if self.plant.has_plain_states else np.concatenate([q, v], axis=-1)
         a, tau, u = np.empty((n, m, model.nv)), np.empty((n, m, model.nv)), np.zeros((n, m, model.nu))
         for k, t in enumerate(self.times.tolist()):
             command = None if self._loop is None else self._loop.command_at(self, t, outputs)
             tau[:, k], motors = self._act(command)
             if (acting := self._acting(command)) is not None:
                 u[:, k] = acting
-            a[:, k] = steps.rates(np.hstack([q[:, k], v[:, k]]), tau[:, k] + motors)[:, model.nq :]
+            a[:, k] = steps.rates(y[:, k].copy(), tau[:, k] + motors)[:, model.nq :]
         counts = steps.clocks[:, [control.STEPS, control.EVALUATIONS]].astype(int).tolist()
         good = (steps.goes_on & np.isfinite(a).all(axis=(1, 2))).tolist()
         wrenches = {port: np.tile(value, (m, 1)) for port, value in self.plant.constant.items()}

@@ -161,8 +161,8 @@ class _Study:
 
     def drawn(self, numbers: Sequence[int]) -> list[dict[str, float]]:
         """Return the values of samples, each by its own generator: of the first of the two seeds that its own spawns."""
-        words = spawned_words(self.seed, numbers, 0, 4)
-        return [self.drawing.sample(np.random.Generator(np.random.PCG64(Words(row)))) for row in words]
+        seeds: Any = map(Words, spawned_words(self.seed, numbers, 0, 4))
+        return [self.drawing.sample(np.random.Generator(np.random.PCG64(seed))) for seed in seeds]
 
     def seeds_of_runs(self, numbers: Sequence[int]) -> list[tuple[int, ...]]:
         """Return what runs of samples are called with besides their models."""
