@@ -20,9 +20,8 @@ from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.mechanism.system_parameters import warn_of_samples
 from titop.solvers.model.model import Model
 from titop.solvers.model.parameters import changed_model
-from titop.solvers.studies.distributions import Distributions, initial_state
+from titop.solvers.studies.distributions import Distributions, Words, initial_state, spawned_words
 from titop.solvers.studies.samples import Samples
-from titop.solvers.studies.spawned_seeds import Words, spawned_words
 from titop.solvers.support.checkpoint import Checkpoint, identity
 from titop.solvers.support.progress import progress_bar
 from titop.solvers.support.spread import Spread, SweepInterrupt, read_workers

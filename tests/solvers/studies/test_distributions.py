@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from titop.solvers.studies.spawned_seeds import Words, spawned_words
+from titop.solvers.studies.distributions import Words, spawned_words
 
 
 def spawned(seed: int, k: int, child: int) -> np.random.SeedSequence:
