@@ -39,6 +39,7 @@ class Graph:
     def __init__(self, nominal: Mapping[str, Array] | None = None) -> None:
         self.values: list[Value] = []
         self._known: list[Any] = []  # the same as numbers: unknowns, and floats
+        self._sources: list[tuple[int, ...]] = []
         self._recorded: dict[tuple[str, tuple[Any, ...]], Unknown] = {}
         self._nominal, self._numbers = nominal or {}, dict[int, float]()
         self.loops: list[PointLoop] = []
@@ -48,9 +49,12 @@ class Graph:
         """Return the number of a value, which is recorded if it is new."""
         number = self._recorded.get((operation, arguments))
         if number is None:
-            number = self._recorded[operation, arguments] = Unknown(self, len(self.values))
-            self.values.append(Value(operation, arguments))
+            value, number = Value(operation, arguments), Unknown(self, len(self.values))
+            self._recorded[value] = number
+            self.values.append(value)
             self._known.append(arguments[0] if operation == CONSTANT else number)
+            of_loop = self.loops[arguments[0]].shared if operation == TOTAL else ()
+            self._sources.append(arguments if operation in OPERATIONS else of_loop)
         return number
 
     def input(self, name: str, size: int) -> Array:
@@ -79,10 +83,7 @@ class Graph:
 
     def sources(self, place: int) -> tuple[int, ...]:
         """Return the values that a value is computed from."""
-        operation, arguments = self.values[place]
-        if operation == TOTAL:
-            return self.loops[arguments[0]].shared
-        return arguments if operation in OPERATIONS else ()
+        return self._sources[place]
 
     def needed(self, places: Iterable[int]) -> list[int]:
         """Return all values from which some follow, these included, in order."""
@@ -90,7 +91,7 @@ class Graph:
         while waiting:
             if (place := waiting.pop()) not in found:
                 found.add(place)
-                waiting += self.sources(place)
+                waiting += self._sources[place]
         return sorted(found)
 
     def nominal(self, place: int) -> float:
@@ -275,8 +276,10 @@ def _binary(operation: str, x: Any, y: Any) -> Any:
     if not (_is_number(x) and _is_number(y)):
         return NotImplemented
     graph = x.graph if isinstance(x, Unknown) else y.graph
-    at = graph.place(x), graph.place(y)
-    return graph.put(operation, *(sorted(at) if operation in SYMMETRIC else at))
+    first, second = graph.place(x), graph.place(y)
+    if first > second and operation in SYMMETRIC:
+        first, second = second, first
+    return graph.put(operation, first, second)
 
 
 def _is(x: Any, value: float) -> bool:
