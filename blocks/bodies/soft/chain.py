@@ -115,7 +115,7 @@ class ChainLink:
         starts = self.first == 0 and self.count > 0  # from a point at rest
         alone = self.last[2:3] if starts else self.last[:0]
         beside = self.last[:2] if starts else self.last
-        of_points = [*beside, *self._load]
+        of_points = np.concatenate([beside, self._load])
         return min((first, second), key=lambda numbers: work(self.graph, self.at(numbers, self.last), of_points, alone))
 
     def with_directions(self, count: int = 3) -> ChainLink:
@@ -305,7 +305,7 @@ def symmetric(matrix: Array) -> Array:
     return np.triu(matrix) + np.triu(matrix, 1).T
 
 
-def digest(graph: Graph, numbers: Array, symbols: Sequence[Any]) -> str:
+def digest(graph: Graph, numbers: Array, symbols: Array) -> str:
     """Return a hash of what numbers are of symbols, whatever was recorded before them and the symbols are called."""
     names: dict[int, Any] = {symbol.place: str(k) for k, symbol in enumerate(symbols)}
     places = [graph.place(number) for number in np.ravel(numbers)]
@@ -313,12 +313,13 @@ def digest(graph: Graph, numbers: Array, symbols: Sequence[Any]) -> str:
         if place not in names:
             operation, arguments = graph.values[place]
             entries = [names[k] for k in graph.sources(place)]
-            entries = sorted(entries) if operation in SYMMETRIC else entries or arguments
-            names[place] = hashlib.sha256(repr((operation, entries)).encode()).hexdigest()
+            if operation in SYMMETRIC:
+                entries.sort()
+            names[place] = hashlib.sha256(repr((operation, entries or arguments)).encode()).hexdigest()
     return hashlib.sha256(repr([names[place] for place in places]).encode()).hexdigest()
 
 
-def work(graph: Graph, numbers: Array, of_points: Sequence[Any], of_sections: Sequence[Any]) -> float:
+def work(graph: Graph, numbers: Array, of_points: Array, of_sections: Array) -> float:
     """Return about how many operations numbers take at each point, with symbols that differ by point and by section."""
     levels = {symbol.place: level for level, symbols in ((2, of_points), (1, of_sections)) for symbol in symbols}
     total = 0.0

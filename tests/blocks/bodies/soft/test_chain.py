@@ -166,7 +166,7 @@ def test_work_counts_operations_where_they_are_done() -> None:
     graph = Graph()
     once, section, point = graph.input("x", 3)
     for number, expected in ((np.sin(once) * once, 0.0), (np.sin(section) * once, 0.2), (np.sin(section) * point, 1.1)):
-        assert work(graph, np.array([number]), [point], [section]) == pytest.approx(expected)
+        assert work(graph, np.array([number]), np.array([point]), np.array([section])) == pytest.approx(expected)
 
 
 def test_hashes_depend_on_what_is_computed_alone() -> None:
@@ -177,7 +177,7 @@ def test_hashes_depend_on_what_is_computed_alone() -> None:
         x, y = graph.fresh(2 + before)[before:]
         if before:
             x, y = y, x
-        return digest(graph, function(x, y), [x, y])
+        return digest(graph, function(x, y), np.array([x, y]))
 
     def function(x: Any, y: Any) -> Any:
         return np.array([x * y - np.sin(y), 2.0 * x + y])
