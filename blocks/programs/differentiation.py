@@ -97,8 +97,7 @@ def jacobian(results: Array, variables: Sequence[Unknown] | Array, reverse: bool
     Forward a sweep for each variable, or in `reverse` one for each result.
     """
     flat = list(np.asarray(results, dtype=object).ravel())
-    found = np.zeros((len(flat), len(variables)), dtype=object)
-    found.fill(0.0)
+    found = np.full((len(flat), len(variables)), 0.0, dtype=object)
     if len(variables):
         slopes = _Dependence(variables[0].graph, flat, variables)
         if reverse:
@@ -111,8 +110,7 @@ def jacobian(results: Array, variables: Sequence[Unknown] | Array, reverse: bool
 def along(results: Array, variables: Sequence[Unknown] | Array, direction: Sequence[Any] | Array) -> Array:
     """Return the derivatives, shaped as the results, along a direction (n) of the variables."""
     flat = list(np.asarray(results, dtype=object).ravel())
-    found = np.zeros((len(flat), 1), dtype=object)
-    found.fill(0.0)
+    found = np.full((len(flat), 1), 0.0, dtype=object)
     if len(variables):
         slopes = _Dependence(variables[0].graph, flat, variables)
         _sweep(slopes, {x.place: {0: d} for x, d in zip(variables, direction, strict=True)}, flat, found)
