@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.polynomial import Polynomial, legendre
@@ -178,16 +178,8 @@ def polynomial_of(shape: Shape) -> tuple[float, ...] | None:
     return tuple(coefficients.tolist()) if same and len(coefficients) <= _HIGHEST + 1 else None
 
 
-# -- values with slopes of their own ----------------------------------------------------------------------------------------
-
-
-class Meaning(NamedTuple):
-    """A symbol in recorded numbers, and the one that replaces it once they have been differentiated."""
-
-    symbol: Unknown
-    value: Unknown
-
-
+#: A symbol in recorded numbers, and the one that replaces it once they have been differentiated.
+Meaning = tuple[Unknown, Unknown]
 _HELD: ContextVar[list[Meaning] | None] = ContextVar("held", default=None)
 
 
@@ -213,7 +205,7 @@ def with_slope(value: Callable[[Any], Any], slope: Callable[[Any], Any], at: Any
     if held is None or not isinstance(at, Unknown) or at.value.operation != INPUT:
         return value(at)
     (z,) = at.graph.fresh(1)
-    held.append(Meaning(z, at))
+    held.append((z, at))
     distance, term = at - z, slope(z)
     total, factor = value(z), distance
     for order in range(2, 6):

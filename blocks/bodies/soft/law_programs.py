@@ -88,11 +88,7 @@ class LawPrograms:
     @functools.cached_property
     def _moving(self) -> Chain:
         """What moves a point."""
-        return self._chain(self._links, self._place)
-
-    @property
-    def _place(self) -> Array:
-        return self._point[PLACE]
+        return self._chain(self._links, self._point[PLACE])
 
     @functools.cached_property
     def places(self) -> Program:
@@ -135,7 +131,7 @@ class LawPrograms:
     @functools.cached_property
     def _stretching(self) -> Chain:
         """What moves a point and the columns of F there."""
-        return self._chain([link.with_directions() for link in self._links], np.concatenate([self._place, *np.eye(3)]))
+        return self._chain([link.with_directions() for link in self._links], np.concatenate([self._point[PLACE], *np.eye(3)]))
 
     @property
     def _gradient(self) -> Array:
@@ -261,7 +257,7 @@ class LawPrograms:
     def _frame_of(self, port: SoftPort) -> Chain:
         if port.frame is not None:
             frame = with_numbers(port.frame, 1)
-            whole = self._link(lambda _, q: _pose_entries(*frame(q, self._numbers)), 0, self._q)
+            whole = ChainLink.of(self._graph, lambda _, q: _pose_entries(*frame(q, self._numbers)), 0, 0, self._q)
             return self._chain([whole], np.zeros(0, dtype=object))
         if len(port.points) == 1:
             links, start = self._stretching.links, np.concatenate([*port.points, *np.eye(3)])
@@ -269,11 +265,8 @@ class LawPrograms:
         else:
             points = [self._chain(self._links, np.array(point, dtype=object)) for point in port.points]
         size = sum(len(point.state) for point in points)
-        last = self._link(lambda state, _: _pose_entries(*frame_through(port, state)), size, self._q[:0])
-        return self._chain([last], points)
-
-    def _link(self, function: Callable[[Any, Any], Any], size: int, q: Array) -> ChainLink:
-        return ChainLink.of(self._graph, function, size, 0, q)
+        through = ChainLink.of(self._graph, lambda s, _: _pose_entries(*frame_through(port, s)), size, 0, self._q[:0])
+        return self._chain([through], points)
 
 
 def _number(value: Any) -> Any:
