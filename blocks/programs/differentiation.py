@@ -56,7 +56,7 @@ _CHOICES: dict[str, Callable[..., tuple[Any, int]]] = {
 class _Dependence:
     """The values of a graph on the way from variables to results, with the derivatives of each by its arguments."""
 
-    def __init__(self, graph: Graph, results: Sequence[Any], variables: Sequence[Unknown]) -> None:
+    def __init__(self, graph: Graph, results: Sequence[Any], variables: Sequence[Unknown] | Array) -> None:
         self.graph = graph
         self.seeds = {variable.place: k for k, variable in enumerate(variables)}
         self.depends = set(self.seeds)
@@ -91,47 +91,47 @@ def _times(slope: Any, x: Any) -> Any:
     return slope(x) if callable(slope) else product(slope, x)
 
 
-def jacobian(results: Array, variables: Sequence[Unknown], reverse: bool = False) -> Array:
+def jacobian(results: Array, variables: Sequence[Unknown] | Array, reverse: bool = False) -> Array:
     """Return the derivatives (..., n) of an array of numbers by n variables: any recorded values, seen as independent.
 
     Forward a sweep for each variable, or in `reverse` one for each result.
     """
     flat = list(np.asarray(results, dtype=object).ravel())
-    found = np.zeros((len(flat), len(variables)), dtype=object)
-    found.fill(0.0)
-    if variables:
+    found = np.full((len(flat), len(variables)), 0.0, dtype=object)
+    if len(variables):
         slopes = _Dependence(variables[0].graph, flat, variables)
         if reverse:
             _sweep_back(slopes, flat, found)
         else:
-            for k, variable in enumerate(variables):
-                _sweep(slopes, {variable.place: 1.0}, flat, found[:, k])
+            _sweep(slopes, {variable.place: {k: 1.0} for k, variable in enumerate(variables)}, flat, found)
     return found.reshape(*np.shape(results), len(variables))
 
 
-def along(results: Array, variables: Sequence[Unknown], direction: Sequence[Any]) -> Array:
+def along(results: Array, variables: Sequence[Unknown] | Array, direction: Sequence[Any] | Array) -> Array:
     """Return the derivatives, shaped as the results, along a direction (n) of the variables."""
     flat = list(np.asarray(results, dtype=object).ravel())
-    found = array_of([0.0] * len(flat))
-    if variables:
+    found = np.full((len(flat), 1), 0.0, dtype=object)
+    if len(variables):
         slopes = _Dependence(variables[0].graph, flat, variables)
-        _sweep(slopes, {x.place: d for x, d in zip(variables, direction, strict=True)}, flat, found)
+        _sweep(slopes, {x.place: {0: d} for x, d in zip(variables, direction, strict=True)}, flat, found)
     return found.reshape(np.shape(results))
 
 
-def _sweep(slopes: _Dependence, moved: dict[int, Any], results: Sequence[Any], found: Array) -> None:
+def _sweep(slopes: _Dependence, moved: dict[int, dict[int, Any]], results: Sequence[Any], found: Array) -> None:
+    """Fill in derivatives along directions, from those of the variables by the number of the direction; zeros are left out."""
     for place in slopes.order:
         if place in slopes.seeds:
             continue
-        change: Any = 0.0
+        changes: dict[int, Any] = {}
         for argument, slope in slopes.at(place):
-            if (of_argument := moved.get(argument)) is not None:
-                change = total(change, _times(slope, of_argument))
-        if isinstance(change, Unknown) or change:
-            moved[place] = change
+            for k, of_argument in moved.get(argument, {}).items():
+                change = _times(slope, of_argument)
+                changes[k] = total(changes[k], change) if k in changes else change
+        moved[place] = {k: change for k, change in changes.items() if isinstance(change, Unknown) or change}
     for row, number in enumerate(results):
         if isinstance(number, Unknown):
-            found[row] = moved.get(number.place, 0.0)
+            for k, change in moved.get(number.place, {}).items():
+                found[row, k] = change
 
 
 def _sweep_back(slopes: _Dependence, results: Sequence[Any], found: Array) -> None:
@@ -152,7 +152,7 @@ def _sweep_back(slopes: _Dependence, results: Sequence[Any], found: Array) -> No
 def replaced(results: Array, values: Mapping[Unknown, Any]) -> Array:
     """Return numbers with others in place of some recorded values."""
     flat = list(np.asarray(results, dtype=object).ravel())
-    known: dict[int, Any] = {old.place: new for old, new in values.items()}
+    known: dict[int, Any] = {old.place: new for old, new in values.items() if new is not old}
     unknown = [number for number in flat if isinstance(number, Unknown)]
     if not unknown:
         return np.asarray(results, dtype=object)

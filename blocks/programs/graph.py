@@ -23,7 +23,7 @@ from titop.blocks.programs.program import CONSTANT, INPUT, OPERATIONS, TOTAL, TO
 ANSWER: ContextVar[Callable[[Unknown], bool] | None] = ContextVar("answer", default=None)
 
 #: Operations whose arguments may be exchanged.
-_SYMMETRIC = {"add", "multiply", "equal", "not_equal", "and", "or"}
+SYMMETRIC = {"add", "multiply", "equal", "not_equal", "and", "or"}
 #: Operations that are 1 or 0.
 _TRUTHS = {"less", "less_equal", "equal", "not_equal", "and", "or", "not"}
 #: Larger whole exponents become powers, smaller ones products.
@@ -38,18 +38,24 @@ class Graph:
 
     def __init__(self, nominal: Mapping[str, Array] | None = None) -> None:
         self.values: list[Value] = []
-        self._known: dict[tuple[str, tuple[Any, ...]], int] = {}
+        self._known: list[Any] = []  # the same as numbers: unknowns, and floats
+        self._sources: list[tuple[int, ...]] = []
+        self._recorded: dict[tuple[str, tuple[Any, ...]], Unknown] = {}
         self._nominal, self._numbers = nominal or {}, dict[int, float]()
         self.loops: list[PointLoop] = []
         self._looped: dict[tuple[str, tuple[int, ...], bytes], int] = {}
 
     def put(self, operation: str, *arguments: Any) -> Unknown:
         """Return the number of a value, which is recorded if it is new."""
-        place = self._known.get((operation, arguments))
-        if place is None:
-            place = self._known[operation, arguments] = len(self.values)
-            self.values.append(Value(operation, arguments))
-        return Unknown(self, place)
+        number = self._recorded.get((operation, arguments))
+        if number is None:
+            value, number = Value(operation, arguments), Unknown(self, len(self.values))
+            self._recorded[value] = number
+            self.values.append(value)
+            self._known.append(arguments[0] if operation == CONSTANT else number)
+            of_loop = self.loops[arguments[0]].shared if operation == TOTAL else ()
+            self._sources.append(arguments if operation in OPERATIONS else of_loop)
+        return number
 
     def input(self, name: str, size: int) -> Array:
         """Return an input (size) as an array of unknowns."""
@@ -57,12 +63,14 @@ class Graph:
 
     def known(self, place: int) -> Any:
         """Return a value: a float if it is a constant."""
-        operation, arguments = self.values[place]
-        return arguments[0] if operation == CONSTANT else Unknown(self, place)
+        return self._known[place]
 
     def place(self, number: Any) -> int:
         """Return the place of a number."""
-        return number.place if isinstance(number, Unknown) else self.put(CONSTANT, float(number) + 0.0).place
+        if isinstance(number, Unknown):
+            return number.place
+        known = float(number) + 0.0
+        return self.put(CONSTANT, known if known == known else math.nan).place
 
     def summed(self, program: Program, shared: Iterable[Any], points: Array) -> Array:
         """Return what a program of many points sums (k), for numbers that they share and what each has: see `PointLoop`."""
@@ -75,10 +83,7 @@ class Graph:
 
     def sources(self, place: int) -> tuple[int, ...]:
         """Return the values that a value is computed from."""
-        operation, arguments = self.values[place]
-        if operation == TOTAL:
-            return self.loops[arguments[0]].shared
-        return arguments if operation in OPERATIONS else ()
+        return self._sources[place]
 
     def needed(self, places: Iterable[int]) -> list[int]:
         """Return all values from which some follow, these included, in order."""
@@ -86,7 +91,7 @@ class Graph:
         while waiting:
             if (place := waiting.pop()) not in found:
                 found.add(place)
-                waiting += self.sources(place)
+                waiting += self._sources[place]
         return sorted(found)
 
     def nominal(self, place: int) -> float:
@@ -257,7 +262,7 @@ class Unknown(Undecided):
 
 
 def _is_number(x: Any) -> bool:
-    return isinstance(x, (Unknown, numbers.Real))
+    return isinstance(x, (Unknown, float, int, numbers.Real))  # the last one takes long to ask for
 
 
 def _known(operation: str, *arguments: Any) -> Any:
@@ -271,8 +276,10 @@ def _binary(operation: str, x: Any, y: Any) -> Any:
     if not (_is_number(x) and _is_number(y)):
         return NotImplemented
     graph = x.graph if isinstance(x, Unknown) else y.graph
-    at = graph.place(x), graph.place(y)
-    return graph.put(operation, *(sorted(at) if operation in _SYMMETRIC else at))
+    first, second = graph.place(x), graph.place(y)
+    if first > second and operation in SYMMETRIC:
+        first, second = second, first
+    return graph.put(operation, first, second)
 
 
 def _is(x: Any, value: float) -> bool:
@@ -282,7 +289,7 @@ def _is(x: Any, value: float) -> bool:
 def _negative(x: Any) -> Any:
     """Return what an unknown is the negative of, or None."""
     if isinstance(x, Unknown) and x.value.operation == "negate":
-        return Unknown(x.graph, x.value.arguments[0])
+        return x.graph.known(x.value.arguments[0])
     return None
 
 
@@ -292,7 +299,7 @@ def negated(x: Any) -> Any:
         return -x
     operation, arguments = x.value
     if operation == "negate":
-        return Unknown(x.graph, arguments[0])
+        return x.graph.known(arguments[0])
     if operation == "subtract":
         return x.graph.put("subtract", *reversed(arguments))
     return x.graph.put("negate", x.place)
@@ -306,10 +313,10 @@ def total(x: Any, y: Any) -> Any:
         return NotImplemented
     if _is(x, 0.0) or _is(y, 0.0):
         return y if _is(x, 0.0) else x
-    for a, b in ((x, y), (y, x)):
-        if (opposite := _negative(b)) is not None:
-            return difference(a, opposite)
-    return _binary("add", x, y)
+    first, second = _negative(x), _negative(y)
+    if first is not None:
+        return difference(y, first) if second is None else negated(total(first, second))
+    return difference(x, second) if second is not None else _binary("add", x, y)
 
 
 def difference(x: Any, y: Any) -> Any:
@@ -331,28 +338,26 @@ def difference(x: Any, y: Any) -> Any:
 
 def product(x: Any, y: Any) -> Any:
     """Return ``x y``; known factors come together, and signs in front."""
-    if not (isinstance(x, Unknown) or isinstance(y, Unknown)):
-        return x * y
-    if not (_is_number(x) and _is_number(y)):
-        return NotImplemented
-    if _is(x, 0.0) or _is(y, 0.0):
-        return 0.0
-    if _is(x, 1.0) or _is(y, 1.0):
-        return y if _is(x, 1.0) else x
     if not isinstance(x, Unknown):
         x, y = y, x
-    if (opposite := _negative(x)) is not None:
-        return negated(product(opposite, y))
-    if not isinstance(y, Unknown):
-        if y < 0:
-            return negated(product(x, -y))
-        operation, arguments = x.value
-        if operation == "multiply":
-            for one, other in (arguments, arguments[::-1]):
-                if not isinstance(factor := x.graph.known(one), Unknown):
-                    return product(x.graph.known(other), factor * float(y))
-    elif (opposite := _negative(y)) is not None:
-        return negated(product(x, opposite))
+    if not isinstance(x, Unknown):
+        return x * y
+    operation, arguments = x.value
+    if isinstance(y, Unknown):
+        if operation == "negate":
+            return negated(product(x.graph.known(arguments[0]), y))
+        opposite = _negative(y)
+        return _binary("multiply", x, y) if opposite is None else negated(product(x, opposite))
+    if not _is_number(y):
+        return NotImplemented
+    if y == 0.0 or y == 1.0:
+        return x if y else 0.0
+    if y < 0 or operation == "negate":
+        return negated(product(x, -y) if y < 0 else product(x.graph.known(arguments[0]), y))
+    if operation == "multiply":
+        for one, other in (arguments, arguments[::-1]):
+            if not isinstance(factor := x.graph.known(one), Unknown):
+                return product(x.graph.known(other), factor * float(y))
     return _binary("multiply", x, y)
 
 
@@ -402,13 +407,12 @@ _MADE: dict[str, Callable[..., Any]] = {
 
 def applied(operation: str, *arguments: Any) -> Any:
     """Return what an operation, a key of `OPERATIONS`, makes of numbers, known or not."""
-    if (made := _MADE.get(operation)) is not None and any(isinstance(x, Unknown) for x in arguments):
+    unknown = next((x for x in arguments if isinstance(x, Unknown)), None)
+    if unknown is None:
+        return _known(operation, *arguments)
+    if (made := _MADE.get(operation)) is not None:
         return made(*arguments)
-    if len(arguments) == 1 and isinstance(x := arguments[0], Unknown):
-        return x.graph.put(operation, x.place)
-    if any(isinstance(x, Unknown) for x in arguments):
-        return _binary(operation, *arguments)
-    return _known(operation, *arguments)
+    return unknown.graph.put(operation, unknown.place) if len(arguments) == 1 else _binary(operation, *arguments)
 
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {

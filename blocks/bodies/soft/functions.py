@@ -8,7 +8,9 @@ to an abscissa as functions of the abscissa with all derivatives.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -16,14 +18,14 @@ from numpy.polynomial import Polynomial, legendre
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT
-from titop.blocks.bodies.soft.casadi_expressions import Expression, as_array, casadi, expression_of, with_slope
+from titop.blocks.programs.differentiation import graph_of, jacobian
+from titop.blocks.programs.graph import Unknown, array_of
+from titop.blocks.programs.program import INPUT
 
 
 def where(condition: Any, yes: Any, no: Any) -> Any:
     """Return `yes` where a condition holds, else `no`; both must be finite, with finite derivatives, in any case."""
-    if not isinstance(condition, Expression):
-        return np.where(condition, yes, no)[()]
-    return Expression(casadi().if_else(condition.expression, expression_of(yes), expression_of(no)))
+    return condition.choose(yes, no) if isinstance(condition, Unknown) else np.where(condition, yes, no)[()]
 
 
 def array(entries: Any) -> Any:
@@ -35,9 +37,9 @@ def array(entries: Any) -> Any:
         Nested as those of ``np.array``.
     """
     objects = np.array(entries, dtype=object)
-    if not any(isinstance(entry, Expression) for entry in objects.flat):
+    if (graph := graph_of(objects)) is None:
         return np.array(entries)
-    return as_array([*objects.flat]).reshape(objects.shape)
+    return array_of([Unknown(graph, graph.place(entry)) for entry in objects.flat]).reshape(objects.shape)
 
 
 #: Below this square of the angle (rad^2) series are used: closed forms lose digits in derivatives.
@@ -174,6 +176,42 @@ def polynomial_of(shape: Shape) -> tuple[float, ...] | None:
     except Exception:  # whatever the user's function raises of what is no number
         return None
     return tuple(coefficients.tolist()) if same and len(coefficients) <= _HIGHEST + 1 else None
+
+
+#: A symbol in recorded numbers, and the one that replaces it once they have been differentiated.
+Meaning = tuple[Unknown, Unknown]
+_HELD: ContextVar[list[Meaning] | None] = ContextVar("held", default=None)
+
+
+@contextmanager
+def held_symbols() -> Iterator[list[Meaning]]:
+    """Let `with_slope` put symbols in, whose meaning is listed."""
+    held: list[Meaning] = []
+    token = _HELD.set(held)
+    try:
+        yield held
+    finally:
+        _HELD.reset(token)
+
+
+def with_slope(value: Callable[[Any], Any], slope: Callable[[Any], Any], at: Any) -> Any:
+    """Return ``value(at)``, whose derivative by `at` is ``slope(at)``, so that differentiation finds that.
+
+    While symbols are held, and `at` is one, it is ``value(z) + d slope(z) + d^2/2 slope'(z) + ...`` with a z that stands for
+    `at`, and ``d = at - z``, which is zero: no derivative up to the fourth order goes through `value`. Derivatives of the slope
+    must be exact.
+    """
+    held = _HELD.get()
+    if held is None or not isinstance(at, Unknown) or at.value.operation != INPUT:
+        return value(at)
+    (z,) = at.graph.fresh(1)
+    held.append((z, at))
+    distance, term = at - z, slope(z)
+    total, factor = value(z), distance
+    for order in range(2, 6):
+        total, factor = total + factor * term, factor * distance / order
+        term = jacobian(term, [z])[0]
+    return total
 
 
 # -- integrals along the axis -----------------------------------------------------------------------------------------------

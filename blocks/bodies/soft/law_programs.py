@@ -14,22 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.bodies.soft.casadi_expressions import (
-    Symbols,
-    casadi,
-    column,
-    expression_of,
-    namespace,
-    program_of,
-    symbols,
-    symmetric,
-    unknowns_of,
-)
-from titop.blocks.bodies.soft.chain import Chain, ChainLink, kinematic_links
+from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.soft.chain import Chain, ChainLink, digest, kinematic_links, program_of, symmetric
 from titop.blocks.bodies.soft.material import kelvin_voigt
-from titop.blocks.bodies.soft.soft_fields import with_numbers
+from titop.blocks.bodies.soft.soft_fields import namespace, with_numbers
 from titop.blocks.bodies.soft.soft_ports import FrameMotion, SoftPort, frame_through
-from titop.blocks.programs.program import Program
+from titop.blocks.programs.differentiation import along, jacobian, replaced
+from titop.blocks.programs.graph import Graph
+from titop.blocks.programs.program import LOADS, OWN, SHARED, Program
 
 #: What a point has: its place x (m), the volume for which it stands (m^3), and its mass (kg).
 PLACE, VOLUME, MASS, POINT_SIZE = slice(0, 3), 3, 4, 5
@@ -66,44 +58,37 @@ class LawPrograms:
     ) -> None:
         self.n, self.ports, self.material_energy = n, tuple(ports), material_energy
         self.own_energy, self.own_dissipation = own_energy, own_dissipation
-        self._shared = symbols("s", 3 * n + 12 + len(numbers))
-        self._point, self._force = symbols("x", POINT_SIZE), symbols("f", 3)
-        entries = self._shared.entries
+        self._graph = Graph()
+        self._shared = entries = self._graph.input(SHARED, 3 * n + 12 + len(numbers))
+        self._point, self._loads = self._graph.input(OWN, POINT_SIZE), self._graph.input(LOADS, max(3, 6 * len(ports)))
         self._q, self._v, self._a = entries[:n], entries[n : 2 * n], entries[2 * n : 3 * n]
         self._V, self._A = entries[3 * n : 3 * n + 6], entries[3 * n + 6 : 3 * n + 12]
         self._numbers = namespace(dict(zip(numbers, entries[3 * n + 12 :], strict=True)))
-        self._columns_q, self._columns_v, self._columns_a = column(self._q), column(self._v), column(self._a)
-        self._links = kinematic_links(kinematics, Symbols(self._columns_q, self._q), self._numbers)
+        self._links = kinematic_links(self._graph, kinematics, self._q, self._numbers)
 
     @functools.cached_property
     def identity(self) -> str:
         """A hash of all that the programs are derived from, before it is differentiated."""
-        F = symbols("F", 9)
-        density = self._energy_of(F.entries) if self.material_energy else casadi().SX(1, 0)
-        programs = [program_of([self._shared, F], each=[density, self.own_stored, self.own_dissipated])]
-        frames = [chain.links for port, chain in zip(self.ports, self._frames, strict=True) if port.frame]
-        programs += [link.primal(self._shared) for link in [*self._links, *(link for links in frames for link in links)]]
-        points = [port.points for port in self.ports]
-        return hashlib.sha256(repr((self.n, programs, points)).encode()).hexdigest()
+        F = self._graph.fresh(9)
+        density = self._energy_of(F) if self.material_energy else np.zeros(0)
+        frames = [self._frame_of(port).state for port in self.ports if port.frame]
+        parts = [digest(self._graph, part, F) for part in (density, self.own_stored, self.own_dissipated, *frames)]
+        parts += [link.primal for link in self._links]
+        return hashlib.sha256(repr((self.n, parts, [port.points for port in self.ports])).encode()).hexdigest()
 
-    def _chain(self, links: Sequence[ChainLink], start: Any, accelerated: bool = True) -> Chain:
-        return Chain(links, start, self._columns_q, self._columns_v, self._columns_a if accelerated else None)
+    def _chain(self, links: Sequence[ChainLink], start: Array | Sequence[Chain]) -> Chain:
+        return Chain(links, start, self._v, self._a)
+
+    def _coasting(self, numbers: Array) -> Array:
+        """Return numbers without accelerations of the coordinates."""
+        return replaced(numbers, dict.fromkeys(self._a, 0.0))
 
     # -- points ------------------------------------------------------------------------------------------------------------
 
     @functools.cached_property
     def _moving(self) -> Chain:
         """What moves a point."""
-        return self._chain(self._links, self._place)
-
-    @functools.cached_property
-    def _coasting(self) -> Chain:
-        """The same without accelerations."""
-        return self._chain(self._links, self._place, accelerated=False)
-
-    @property
-    def _place(self) -> Any:
-        return column(self._point.entries[PLACE])
+        return self._chain(self._links, self._point[PLACE])
 
     @functools.cached_property
     def places(self) -> Program:
@@ -118,41 +103,40 @@ class LawPrograms:
     @functools.cached_property
     def columns(self) -> Program:
         """At every point p, u, b without accelerations (3 each) and J (3 x n)."""
-        point = self._coasting
-        return self._of_points(each=[point.state, point.rate, point.acceleration, point.columns])
+        point = self._moving
+        return self._of_points(each=[point.state, point.rate, self._coasting(point.acceleration), point.columns])
 
     @functools.cached_property
     def efforts(self) -> Program:
         """In total ``J^T f`` (n) of forces f (3) on the points."""
-        return self._of_points(totals=[self._moving.gradient(self._force.vector)], loads=self._force)
+        return self._of_points(totals=[self._moving.gradient(self._loads[:3])], loads=3)
 
     @functools.cached_property
     def bends(self) -> Program:
         """In total ``d(J^T f)/dq`` (n x n) of constant forces; at every point p, u, b, J, du/dq and db/dq (3 x n each)."""
         point = self._moving
         each = [point.state, point.rate, point.acceleration, point.columns, point.rate_columns, point.acceleration_columns]
-        return self._of_points(totals=[point.hessian(self._force.vector)], each=each, loads=self._force)
+        return self._of_points(totals=[point.hessian(self._loads[:3])], each=each, loads=3)
 
     @functools.cached_property
     def thirds(self) -> Program:
         """At every point the third derivatives (3) of its place along v."""
-        return self._of_points(each=[casadi().jtimes(self._coasting.acceleration, self._columns_q, self._columns_v)])
+        return self._of_points(each=[along(self._coasting(self._moving.acceleration), self._q, self._v)])
 
-    def _of_points(self, loads: Symbols | None = None, **outputs: Any) -> Program:
-        return program_of([self._shared, self._point, *([loads] if loads else [])], **outputs)
+    def _of_points(self, loads: int = 0, **outputs: Any) -> Program:
+        return program_of(self._graph, (len(self._shared), POINT_SIZE, loads), **outputs)
 
     # -- material ----------------------------------------------------------------------------------------------------------
 
     @functools.cached_property
     def _stretching(self) -> Chain:
         """What moves a point and the columns of F there."""
-        axes = [casadi().SX.eye(3)[:, k] for k in range(3)]
-        return self._chain([link.with_directions() for link in self._links], casadi().vertcat(self._place, *axes))
+        return self._chain([link.with_directions() for link in self._links], np.concatenate([self._point[PLACE], *np.eye(3)]))
 
     @property
-    def _gradient(self) -> Any:
+    def _gradient(self) -> Array:
         """F (3 x 3)."""
-        return casadi().reshape(self._stretching.state[3:], 3, 3)
+        return self._stretching.state[3:].reshape(3, 3).T
 
     @functools.cached_property
     def stored(self) -> Program:
@@ -168,18 +152,15 @@ class LawPrograms:
     @functools.cached_property
     def resistance_slopes(self) -> Program:
         """In total the derivatives of these efforts by q and v (n x n each)."""
-        once = [casadi().jacobian(self._own_resistance, along) for along in (self._columns_q, self._columns_v)]
+        once = [jacobian(self._own_resistance, variables) for variables in (self._q, self._v)]
         stress, by_gradient, by_rate = self._stress
         G, spread = self._stretching.columns[_ROWS, :], self._stretching.rate_columns[_ROWS, :]
-        product = casadi().mtimes
-        by_q = product(G.T, product(by_gradient, G) + product(by_rate, spread)) + self._stretching.hessian(
-            self._load_of(stress)
-        )
-        return self._of_points(once=once, totals=[by_q, symmetric(product(G.T, product(by_rate, G)))])
+        by_q = G.T @ (by_gradient @ G + by_rate @ spread) + self._stretching.hessian(self._load_of(stress))
+        return self._of_points(once=once, totals=[by_q, symmetric(G.T @ (by_rate @ G))])
 
-    def _load_of(self, stress: Any) -> Any:
+    def _load_of(self, stress: Array) -> Array:
         """Return the load on a point's state of a load on F (9)."""
-        load = casadi().SX(12, 1)
+        load = np.zeros(12, dtype=object)
         load[_ROWS] = stress
         return load
 
@@ -187,49 +168,47 @@ class LawPrograms:
     def own_stored(self) -> Any:
         """The whole body's own energy (J)."""
         energy = self.own_energy and with_numbers(self.own_energy, 1)
-        return expression_of(energy(self._q, self._numbers) if energy else 0.0)
+        return _number(energy(self._q, self._numbers) if energy else 0.0)
 
     @property
     def own_dissipated(self) -> Any:
         """The whole body's own dissipation (W)."""
         dissipation = self.own_dissipation and with_numbers(self.own_dissipation, 2)
-        return expression_of(dissipation(self._q, self._v, self._numbers) if dissipation else 0.0)
+        return _number(dissipation(self._q, self._v, self._numbers) if dissipation else 0.0)
 
     @property
-    def _own_resistance(self) -> Any:
+    def _own_resistance(self) -> Array:
         """Efforts (n) of the whole body's own energy and dissipation."""
-        return casadi().gradient(self.own_stored, self._columns_q) + casadi().gradient(self.own_dissipated, self._columns_v)
+        of_rates = jacobian(self.own_dissipated, self._v, reverse=True)
+        return jacobian(self.own_stored, self._q, reverse=True) + of_rates
 
     @property
     def _density(self) -> Any:
         if self.material_energy is None:
-            return casadi().SX(0.0)
-        F = unknowns_of(self._gradient, (3, 3)).ravel()
-        return self._energy_of(F) * self._point.entries[VOLUME].expression
+            return 0.0
+        return self._energy_of(self._gradient.ravel()) * self._point[VOLUME]
 
-    def _energy_of(self, F: Any) -> Any:
+    def _energy_of(self, F: Array) -> Any:
         """Return the energy per volume at F (9)."""
         assert self.material_energy is not None
-        return expression_of(self.material_energy(F.reshape(3, 3), self._material_numbers))
+        return _number(self.material_energy(F.reshape(3, 3), self._material_numbers))
 
     @functools.cached_property
-    def _stress(self) -> tuple[Any, Any, Any]:
+    def _stress(self) -> tuple[Array, Array, Array]:
         """The load on F at a point (9), times the point's volume, and its derivatives by F and by its rate (9 x 9 each).
 
         Derived by F, not through it: what depends on q alone stays apart from what depends on the point.
         """
         if self.material_energy is None:
-            return casadi().SX(9, 1), casadi().SX(9, 9), casadi().SX(9, 9)
-        F, rate = symbols("F", 9), symbols("r", 9)
-        square, squares = F.entries.reshape(3, 3), rate.entries.reshape(3, 3)
-        stored = self._energy_of(F.entries)
-        dissipated = expression_of(kelvin_voigt(square, squares, self._material_numbers))
-        stress = casadi().gradient(stored, F.vector) + casadi().gradient(dissipated, rate.vector)
-        parts = [stress, casadi().jacobian(stress, F.vector), casadi().jacobian(stress, rate.vector)]
-        here = [casadi().densify(part[_ROWS]) for part in (self._stretching.state, self._stretching.rate)]
-        volume = self._point.entries[VOLUME].expression
-        stress, by_gradient, by_rate = (volume * part for part in casadi().substitute(parts, [F.vector, rate.vector], here))
-        return stress, by_gradient, by_rate
+            return np.zeros(9), np.zeros((9, 9)), np.zeros((9, 9))
+        F, rate = self._graph.fresh(9), self._graph.fresh(9)
+        dissipated = kelvin_voigt(F.reshape(3, 3), rate.reshape(3, 3), self._material_numbers)
+        stress = jacobian(self._energy_of(F), F, reverse=True) + jacobian(dissipated, rate, reverse=True)
+        here = np.concatenate([part[_ROWS] for part in (self._stretching.state, self._stretching.rate)])
+        values = dict(zip([*F, *rate], here, strict=True))
+        parts = np.column_stack([stress, jacobian(stress, F), jacobian(stress, rate)])
+        parts = self._point[VOLUME] * replaced(parts, values)
+        return parts[:, 0], parts[:, 1:10], parts[:, 10:]
 
     @property
     def _material_numbers(self) -> Any:
@@ -247,8 +226,7 @@ class LawPrograms:
         """One after the other of every port rotation (3 x 3), position (3), ``dS/dt v`` (6) and S (6 x n)."""
         each: list[Any] = []
         for chain in self._frames:
-            coasting = self._chain(chain.links, chain.start, accelerated=False)
-            each += [chain.state, self._frame.rate_at(coasting), self._frame.subspace_at(coasting)]
+            each += [chain.state, self._coasting(self._frame.rate_at(chain)), self._frame.subspace_at(chain)]
         return self._of_points(each=each)
 
     @functools.cached_property
@@ -258,18 +236,18 @@ class LawPrograms:
         In total those of the wrench on P (6 x n) and of the efforts (n x n) by q; one after the other of every port those of
         twist and acceleration by q, and of its acceleration by v (6 x n each).
         """
-        wrenches, at_parent = symbols("W", 6 * len(self.ports)), column([*self._V, *self._A])
-        by_q = casadi().SX(6, self.n), casadi().SX(self.n, self.n)
+        wrenches, at_parent = self._loads[: 6 * len(self.ports)].reshape(-1, 6), np.concatenate([self._V, self._A])
+        by_q = np.zeros((6, self.n)), np.zeros((self.n, self.n))
         each: list[Any] = []
-        for k, chain in enumerate(self._frames):
+        for load, chain in zip(wrenches, self._frames, strict=True):
             each += self._frame.slopes_at(chain, at_parent)
-            wrench, efforts = self._frame.wrench_slopes_at(chain, wrenches.vector[6 * k : 6 * k + 6])
+            wrench, efforts = self._frame.wrench_slopes_at(chain, load)
             by_q = by_q[0] + wrench, by_q[1] + efforts
-        return self._of_points(totals=by_q, each=each, loads=wrenches)
+        return self._of_points(totals=by_q, each=each, loads=wrenches.size)
 
     @functools.cached_property
     def _frame(self) -> FrameMotion:
-        return FrameMotion()
+        return FrameMotion(self._graph)
 
     @functools.cached_property
     def _frames(self) -> list[Chain]:
@@ -279,15 +257,21 @@ class LawPrograms:
     def _frame_of(self, port: SoftPort) -> Chain:
         if port.frame is not None:
             frame = with_numbers(port.frame, 1)
-            whole = self._link(lambda _, q: _pose_entries(*frame(q, self._numbers)), 0, self.n)
-            return self._chain([whole], casadi().SX(0, 1))
-        start = casadi().SX(np.concatenate([*port.points, *(np.eye(3) if len(port.points) == 1 else ())]))
-        links = [link.with_directions() if len(port.points) == 1 else link.of_three() for link in self._links]
-        last = self._link(lambda state, _: _pose_entries(*frame_through(port, state)), start.numel(), 0)
-        return self._chain([*links, last], start)
+            whole = ChainLink.of(self._graph, lambda _, q: _pose_entries(*frame(q, self._numbers)), 0, 0, self._q)
+            return self._chain([whole], np.zeros(0, dtype=object))
+        if len(port.points) == 1:
+            links, start = self._stretching.links, np.concatenate([*port.points, *np.eye(3)])
+            points = [self._chain(links, start.astype(object))]
+        else:
+            points = [self._chain(self._links, np.array(point, dtype=object)) for point in port.points]
+        size = sum(len(point.state) for point in points)
+        through = ChainLink.of(self._graph, lambda s, _: _pose_entries(*frame_through(port, s)), size, 0, self._q[:0])
+        return self._chain([through], points)
 
-    def _link(self, function: Callable[[Any, Any], Any], size: int, count: int) -> ChainLink:
-        return ChainLink.of(function, size, Symbols(self._columns_q, self._q), 0, count)
+
+def _number(value: Any) -> Any:
+    """Return a user's number, known or not; what is none cannot be added."""
+    return np.squeeze(0.0 + np.asarray(value, dtype=object))[()]
 
 
 def _pose_entries(rotation: Any, position: Any) -> Any:

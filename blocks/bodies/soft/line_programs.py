@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from titop.blocks.bodies.soft.casadi_expressions import (
-    Symbols,
-    casadi,
-    column,
-    namespace,
-    program_of,
-    substitute,
-    symbols,
-    symmetric,
-)
-from titop.blocks.bodies.soft.chain import Chain, kinematic_links
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.soft.chain import Chain, kinematic_links, program_of, symmetric
 from titop.blocks.bodies.soft.quadrature import APEX, FAN, FIRST, SECOND, SURFACE_SIZE
-from titop.blocks.programs.program import Program
+from titop.blocks.bodies.soft.soft_fields import namespace
+from titop.blocks.programs.differentiation import jacobian, replaced
+from titop.blocks.programs.graph import Graph
+from titop.blocks.programs.program import OWN, SHARED, Program
 
 #: What a point of a line has: its place x (m), the line's direction there ``dx/ds``, and its weight.
 PLACE, DIRECTION, WEIGHT, POINT_SIZE = slice(0, 3), slice(3, 6), 6, 7
@@ -39,24 +34,24 @@ class LinePrograms:
     def __init__(self, kinematics: Callable[..., Any], n: int, numbers: Sequence[str], volume: bool) -> None:
         #: How many totals each program has.
         self.sizes = {"measure": 1 + n, "curvature": n * n}
-        self._shared, self._volume = symbols("s", n + len(numbers)), volume
-        self._point = symbols("x", SURFACE_SIZE if volume else POINT_SIZE)
-        q, values = self._shared.entries[:n], namespace(dict(zip(numbers, self._shared.entries[n:], strict=True)))
-        self._links = kinematic_links(kinematics, Symbols(column(q), q), values)
+        self._graph, self._volume = Graph(), volume
+        self._shared = self._graph.input(SHARED, n + len(numbers))
+        self._point = self._graph.input(OWN, SURFACE_SIZE if volume else POINT_SIZE)
+        q, values = self._shared[:n], namespace(dict(zip(numbers, self._shared[n:], strict=True)))
+        links = kinematic_links(self._graph, kinematics, q, values)
+        self._primals = [link.primal for link in links]
         starts = [(PLACE, FIRST, SECOND), (APEX,)] if volume else [(PLACE, DIRECTION)]
-        self._chains = [self._chain(start, column(q)) for start in starts]
-        self._images = symbols("d", 3 * sum(len(start) for start in starts)).vector
-
-    def _chain(self, start: Sequence[slice], q: Any) -> Chain:
-        """Return what a place becomes, and directions at it."""
-        first = casadi().vertcat(*(column(self._point.entries[part]) for part in start))
-        return Chain([link.with_directions(len(start) - 1) for link in self._links], first, q, casadi().SX(*q.shape))
+        self._chains = []
+        for start in starts:
+            first = np.concatenate([self._point[part] for part in start])
+            along = [link.with_directions(len(start) - 1) for link in links]
+            self._chains.append(Chain(along, first, np.zeros(n, dtype=object)))
+        self._images = self._graph.fresh(3 * sum(len(start) for start in starts))
 
     @functools.cached_property
     def identity(self) -> str:
         """A hash of all that the programs are derived from, before it is differentiated."""
-        primals = [link.primal(self._shared) for link in self._links]
-        return hashlib.sha256(repr((self._volume, primals)).encode()).hexdigest()
+        return hashlib.sha256(repr((self._volume, self._primals)).encode()).hexdigest()
 
     @functools.cached_property
     def measure(self) -> Program:
@@ -66,32 +61,37 @@ class LinePrograms:
     @functools.cached_property
     def curvature(self) -> Program:
         """In total the second derivatives (n x n)."""
-        bent = self._at(casadi().hessian(self._share, self._images)[0])
-        columns = casadi().vertcat(*(chain.columns for chain in self._chains))
+        bent = self._at(jacobian(self._slopes, self._images))
+        columns = np.concatenate([chain.columns for chain in self._chains])
         of_images = sum(chain.hessian(load) for chain, load in self._loads)
-        return self._summed(symmetric(casadi().mtimes(columns.T, casadi().mtimes(bent, columns))) + of_images)
+        return self._summed(symmetric(columns.T @ (symmetric(bent) @ columns)) + of_images)
 
-    @property
+    @functools.cached_property
     def _share(self) -> Any:
         """What a point adds to the measure, of what its places and directions become."""
-        parts, entries = casadi().vertsplit(self._images, 3), self._point.entries
+        parts = self._images.reshape(-1, 3)
         if not self._volume:
-            return entries[WEIGHT].expression * casadi().norm_2(parts[1])
+            return self._point[WEIGHT] * np.sqrt(parts[1] @ parts[1])
         place, first, second, apex = parts
-        return casadi().dot(place, casadi().cross(first, second + entries[FAN].expression * apex))
+        return place @ np.cross(first, second + self._point[FAN] * apex)
+
+    @functools.cached_property
+    def _slopes(self) -> Array:
+        """The derivatives of a point's share by what it becomes."""
+        return jacobian(self._share, self._images, reverse=True)
 
     @property
-    def _loads(self) -> list[tuple[Chain, Any]]:
+    def _loads(self) -> list[tuple[Chain, Array]]:
         """The chains, each with the derivatives of a point's share by what it becomes."""
-        load = self._at(casadi().densify(casadi().gradient(self._share, self._images)))
-        sizes = [0, *itertools.accumulate(chain.start.numel() for chain in self._chains)]
-        return [(chain, load[sizes[k] : sizes[k + 1]]) for k, chain in enumerate(self._chains)]
+        sizes = np.cumsum([len(chain.start) for chain in self._chains])
+        return list(zip(self._chains, np.split(self._at(self._slopes), sizes[:-1]), strict=True))
 
-    def _at(self, expression: Any) -> Any:
-        return substitute(expression, [(self._images, casadi().vertcat(*(chain.state for chain in self._chains)))])
+    def _at(self, numbers: Any) -> Array:
+        images = np.concatenate([chain.state for chain in self._chains])
+        return replaced(numbers, dict(zip(self._images, images, strict=True)))
 
     def _summed(self, *totals: Any) -> Program:
-        return program_of([self._shared, self._point], totals)
+        return program_of(self._graph, (len(self._shared), len(self._point), 0), totals)
 
 
 #: Returns the programs of lines, or cavities, in bodies of some kinematics, which share them.

@@ -51,7 +51,7 @@ class SoftBody(SoftData):
         ``energy(q)`` (J) and ``dissipation(q, v)`` (W, half the dissipated power) of the whole body, in addition to the
         material's; both may take `numbers` as well.
 
-    Errors in the fields, or a missing CasADi, are reported when the system is resolved.
+    Errors in the fields are reported when the system is resolved.
 
     Examples
     --------

@@ -146,7 +146,7 @@ class SoftData(Block):
             ("energy", "J", lambda: programs.own_stored),
             ("dissipation", "W", lambda: programs.own_dissipated),
         ):
-            self._check_value(field, f"a number ({unit}), of unknowns", value, lambda number: number.is_scalar())
+            self._check_value(field, f"a number ({unit}), of unknowns", value, lambda number: np.ndim(number) == 0)
         for name, port in self.soft_ports.items():
             if port.frame is not None:
                 expected = "a rotation (3 x 3) and a position (3), of unknowns"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, numbers_text
+from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
-from titop.blocks.bodies.soft.casadi_expressions import as_array
 
 
 def argument_count(function: Callable[..., Any]) -> int:
@@ -109,6 +110,20 @@ def checked_kinematics(kinematics: Callable[..., Any]) -> Callable[[Any, Any, An
         if len(entries) != 3:
             expected = "the three numbers of a place"
             raise ModelError(Finding("wrong-shape", "kinematics", f"{len(entries)} numbers", expected, "return [x, y, z]"))
-        return as_array(entries.tolist())
+        return entries
 
     return checked
+
+
+def namespace(numbers: Mapping[str, Any]) -> SimpleNamespace:
+    """Return numbers by dotted names as attributes of attributes."""
+    root = SimpleNamespace()
+    for name, value in numbers.items():
+        place = root
+        *heads, last = parts_of(name)
+        for head in heads:
+            if not hasattr(place, head):
+                setattr(place, head, SimpleNamespace())
+            place = getattr(place, head)
+        setattr(place, last, value)
+    return root

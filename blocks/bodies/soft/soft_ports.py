@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -10,10 +11,11 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import FieldReader, real_array
-from titop.blocks.bodies.soft.casadi_expressions import casadi, column, substitute, symbols
 from titop.blocks.bodies.soft.chain import Chain
 from titop.blocks.bodies.soft.domain import Domain
 from titop.blocks.contract.block import check_port_name
+from titop.blocks.programs.differentiation import jacobian, replaced
+from titop.blocks.programs.graph import Graph
 
 
 class SoftPort(NamedTuple):
@@ -89,33 +91,30 @@ class FrameMotion:
     derivatives of the pose by q.
     """
 
-    def __init__(self) -> None:
-        pose, rate, change = (symbols(name, 12) for name in ("x", "u", "b"))
-        parent, wrench = symbols("V", 12), symbols("W", 6)
-        self._pose, self._rate, self._change = pose.vector, rate.vector, change.vector
-        self._parent, self._wrench = parent.vector, wrench.vector
-        (R, r), (dR, dr), (ddR, ddr) = ((x.entries[:9].reshape(3, 3), x.entries[9:]) for x in (pose, rate, change))
-        relative = _twist(R.T @ dR, R.T @ dr)
+    def __init__(self, graph: Graph) -> None:
+        self._pose, self._rate, self._change = (graph.fresh(12) for _ in range(3))
+        self._parent, self._wrench = graph.fresh(12), graph.fresh(6)
+        (R, r), (dR, dr), (ddR, ddr) = ((x[:9].reshape(3, 3), x[9:]) for x in (self._pose, self._rate, self._change))
+        self._relative = _twist(R.T @ dR, R.T @ dr)
         relative_rate = _twist(dR.T @ dR + R.T @ ddR, dR.T @ dr + R.T @ ddr)
-        V, A = parent.entries[:6], parent.entries[6:]
-        twist = _transport(R, r, V) + relative
-        u, w = relative[:3], relative[3:]
+        V, A = self._parent[:6], self._parent[6:]
+        self._twist = twist = _transport(R, r, V) + self._relative
+        u, w = self._relative[:3], self._relative[3:]
         crossing = np.concatenate([_cross(twist[3:], u) + _cross(twist[:3], w), _cross(twist[3:], w)])
-        self._relative, self._relative_rate = column(relative), column(relative_rate)
-        self._twist, self._acceleration = column(twist), column(_transport(R, r, A) + relative_rate + crossing)
-        force, torque = R @ wrench.entries[:3], R @ wrench.entries[3:]
-        self._at_parent = column(np.concatenate([force, torque + _cross(r, force)]))
-        self._work = casadi().gradient(casadi().dot(self._relative, self._wrench), self._rate)
+        self._relative_rate, self._acceleration = relative_rate, _transport(R, r, A) + relative_rate + crossing
+        force, torque = R @ self._wrench[:3], R @ self._wrench[3:]
+        self._at_parent = np.concatenate([force, torque + _cross(r, force)])
+        self._work = jacobian(self._relative @ self._wrench, self._rate, reverse=True)
 
-    def rate_at(self, chain: Chain) -> Any:
+    def rate_at(self, chain: Chain) -> Array:
         """Return ``dS/dt v + S a`` (6)."""
         return self._at(chain, self._relative_rate)
 
-    def subspace_at(self, chain: Chain) -> Any:
+    def subspace_at(self, chain: Chain) -> Array:
         """Return S (6 x n)."""
         return self._slopes(chain, self._relative, (self._rate, chain.columns))
 
-    def slopes_at(self, chain: Chain, parent: Any) -> list[Any]:
+    def slopes_at(self, chain: Chain, parent: Array) -> list[Array]:
         """Return the derivatives (6 x n each) of twist and acceleration by q, and of the acceleration by v.
 
         `parent` is twist and acceleration of the parent port.
@@ -128,21 +127,23 @@ class FrameMotion:
             self._slopes(chain, self._acceleration, (self._rate, columns), (self._change, 2.0 * rates), parent=parent),
         ]
 
-    def wrench_slopes_at(self, chain: Chain, wrench: Any) -> tuple[Any, Any]:
+    def wrench_slopes_at(self, chain: Chain, wrench: Array) -> tuple[Array, Array]:
         """Return the derivatives by q of a wrench W, constant in the frame, at the parent port (6 x n), and of ``S^T W``."""
         by_pose = self._pose, chain.columns
         turning = self._slopes(chain, self._work, by_pose, wrench=wrench)
-        efforts = chain.hessian(self._at(chain, self._work, wrench=wrench)) + casadi().mtimes(chain.columns.T, turning)
+        efforts = chain.hessian(self._at(chain, self._work, wrench=wrench)) + chain.columns.T @ turning
         return self._slopes(chain, self._at_parent, by_pose, wrench=wrench), efforts
 
-    def _slopes(self, chain: Chain, expression: Any, *by: tuple[Any, Any], parent: Any = None, wrench: Any = None) -> Any:
-        """Return the derivatives of an expression by symbols, times the columns of what these stand for, summed."""
-        parts = [(self._at(chain, casadi().jacobian(expression, symbol), parent, wrench), columns) for symbol, columns in by]
-        return sum(casadi().mtimes(part, columns) for part, columns in parts)
+    def _slopes(self, chain: Chain, numbers: Array, *by: tuple[Array, Array], parent: Any = None, wrench: Any = None) -> Array:
+        """Return the derivatives of numbers by symbols, times the columns of what these stand for, summed."""
+        parts = [self._at(chain, jacobian(numbers, symbols), parent, wrench) @ columns for symbols, columns in by]
+        return functools.reduce(np.add, parts)
 
-    def _at(self, chain: Chain, expression: Any, parent: Any = None, wrench: Any = None) -> Any:
+    def _at(self, chain: Chain, numbers: Array, parent: Any = None, wrench: Any = None) -> Array:
         values = [(self._pose, chain.state), (self._rate, chain.rate), (self._change, chain.acceleration)]
-        return substitute(expression, [*values, (self._parent, parent), (self._wrench, wrench)])
+        values += [(self._parent, parent), (self._wrench, wrench)]
+        known = {symbol: x for symbols, given in values if given is not None for symbol, x in zip(symbols, given, strict=True)}
+        return replaced(numbers, known)
 
 
 def _twist(spin: Any, way: Any) -> Any:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import casadi
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 import titop as tt
-from titop.blocks.bodies.soft.casadi_expressions import symbols
+from titop.blocks.programs.differentiation import jacobian
+from titop.blocks.programs.graph import Graph
 
 Array = NDArray[np.float64]
 LENGTH = 0.3
@@ -61,21 +61,24 @@ def test_sections_stay_plane_and_keep_their_shape(name: str) -> None:
 def test_all_derivatives_at_the_straight_configuration_are_finite_and_right(name: str) -> None:
     """Third derivatives along a line through q = 0, against differences whose error is 1e-5 of them.
 
-    Those that CasADi derives of the same function at 0 and beside it must lie on one smooth curve.
+    Those that are derived of the same function at 0 and beside it must lie on one smooth curve.
     """
     kinematics = READY[name]
     direction = configuration(kinematics, 3)
-    t = symbols("t", 1)
-    values = kinematics(POINTS[0], direction * t.entries[0])
-    expressions = casadi.vertcat(*(casadi.SX(getattr(value, "expression", value)) for value in values))
-    derived = [expressions]
+    graph = Graph()
+    (t,) = graph.input("t", 1)
+    derived = [np.asarray(kinematics(POINTS[0], direction * t), dtype=object)]
     for _ in range(3):
-        derived.append(casadi.jacobian(derived[-1], t.vector))
-    evaluate = casadi.Function("f", [t.vector], [casadi.horzcat(*derived)])
-    at_rest = evaluate(0.0).full()
+        derived.append(jacobian(derived[-1], [t])[:, 0])
+    program = graph.program({"t": 1}, {"y": np.column_stack(derived)})
+
+    def evaluate(t: float) -> Any:
+        return program.evaluate({"t": np.array([t])})["y"]
+
+    at_rest = evaluate(0.0)
     assert np.isfinite(at_rest).all()
     h = 1e-3
-    beside = {k: evaluate(k * h).full() for k in (-2, -1, 1, 2)}
+    beside = {k: evaluate(k * h) for k in (-2, -1, 1, 2)}
     slope = (8 * (beside[1] - beside[-1]) - (beside[2] - beside[-2])) / (12 * h)
     np.testing.assert_allclose(at_rest[:, 1:], slope[:, :3], atol=1e-11)
 

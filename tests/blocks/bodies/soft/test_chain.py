@@ -10,12 +10,14 @@ import pytest
 from numpy.typing import NDArray
 
 import titop as tt
-from titop.blocks.bodies.soft.casadi_expressions import symbols, with_slope
-from titop.blocks.bodies.soft.chain import Chain, ChainLink
+from titop.blocks.bodies.soft.chain import Chain, ChainLink, digest, symmetric, work
+from titop.blocks.bodies.soft.functions import with_slope
 from titop.blocks.bodies.soft.law_programs import LawPrograms
 from titop.blocks.bodies.soft.line_programs import LinePrograms
 from titop.blocks.bodies.soft.soft_ports import SoftPort
-from titop.blocks.programs.program import LOADS
+from titop.blocks.programs.differentiation import jacobian
+from titop.blocks.programs.graph import Graph
+from titop.blocks.programs.program import CONSTANT, INPUT, LOADS, OWN, SHARED, Program
 
 Array = NDArray[np.float64]
 K = tt.Kinematics
@@ -100,20 +102,89 @@ def test_links_are_shorter(both: tuple[LawPrograms, LawPrograms], name: str, par
 
 def test_derivatives_are_those_that_were_said() -> None:
     """A value that says nothing of its slope is differentiated by that: to fourth order, here that of a sine."""
-    q = symbols("q", 1)
-    link = ChainLink.of(lambda state, own: [with_slope(lambda z: 5.0 + 0.0 * z, np.cos, state[0]) + 0.0 * own[0]], 1, q, 0, 1)
-    chain = Chain([link], q.vector, q.vector, casadi.SX(1, 1))
-    found = [link.at(link.state, q.vector), link.at(link.slopes, q.vector)[0]]
+    graph = Graph()
+    q = graph.input("q", 1)
+    link = ChainLink.of(
+        graph, lambda state, own: np.array([with_slope(lambda z: 5.0 + 0.0 * z, np.cos, state[0]) + 0.0 * own[0]]), 1, 0, q
+    )
+    found = [link.at(link.state, q)[0], link.at(link.slopes, q)[0, 0]]
     for order in (2, 3, 4):
-        slopes = link.state
+        slopes = link.state[0]
         for _ in range(order):
-            slopes = casadi.jacobian(slopes, link.last)
-        found.append(link.at(slopes, q.vector))
+            slopes = jacobian(slopes, link.last)[0]
+        found.append(link.at(np.array([slopes]), q)[0])
     x = 0.7
-    values = [float(casadi.Function("f", [q.vector], [expression])(x)) for expression in found]
-    # sine and cosine of two libraries, each within a unit of 1e-16, and a product at each of four orders
-    np.testing.assert_allclose(values, [5.0, np.cos(x), -np.sin(x), -np.cos(x), np.sin(x)], rtol=1e-14)
-    assert chain.state.is_constant()
+    values = graph.program({"q": 1}, {"y": found}).evaluate({"q": np.array([x])})["y"]
+    np.testing.assert_allclose(values, [5.0, np.cos(x), -np.sin(x), -np.cos(x), np.sin(x)], rtol=1e-15)
+    assert Chain([link], q, q).state[0] == 5.0
+
+
+def by_casadi(program: Program, shared: Any, own: Any) -> Any:
+    """Return what a program gives at each point as CasADi's expressions."""
+    known: list[Any] = []
+    given = {SHARED: shared, OWN: own}
+    names = {"add": "plus", "subtract": "minus", "multiply": "times", "divide": "rdivide", "less": "lt"}
+    for operation, arguments in program.values:
+        if operation == CONSTANT:
+            known.append(casadi.SX(arguments[0]))
+        elif operation == INPUT:
+            known.append(given[arguments[0]][arguments[1]])
+        elif operation == "negate":
+            known.append(-known[arguments[0]])
+        else:
+            known.append(getattr(casadi, names.get(operation, operation))(*(known[k] for k in arguments)))
+    return casadi.vertcat(*(known[k] for k in program.outputs["each"].values))
+
+
+def test_casadi_derives_the_same() -> None:
+    """Another library's derivatives of the same places, on polynomials: there integrals are exact."""
+    linear = [lambda z: 1.0, lambda z: z / L]
+    made = LawPrograms(K.elongation(linear).then(K.planar_bending(linear, "x"), K.twist(lambda z: z), K.shear(linear)), 7, ())
+    rng = np.random.default_rng(2)
+    numbers = np.concatenate([[0.1, -0.2, 2.0, -3.0, 3.0, 0.01, 0.02], *rng.normal(size=(2, 7)), np.zeros(12)])
+    shared, own, load = casadi.SX.sym("s", len(numbers)), casadi.SX.sym("x", 5), rng.normal(size=3)
+    q, v, a = (shared[7 * k : 7 * k + 7] for k in range(3))
+    place = by_casadi(made.places, shared, own)[:3]
+    rate = casadi.jtimes(place, q, v)
+    acceleration = casadi.jtimes(place, q, a) + casadi.jtimes(rate, q, v)
+    expected = [place, rate, acceleration, *(casadi.vec(casadi.jacobian(x, q).T) for x in (place, rate, acceleration))]
+    of_load = casadi.hessian(casadi.dot(place, load), q)[0]
+    point = np.concatenate([given(0)[1][0, :3], [1.0, 1.0]])
+    evaluate = casadi.Function("f", [shared, own], [casadi.vertcat(*expected), casadi.vec(of_load)])
+    totals, each = made.bends.at_points(numbers, point[None], load[None])
+    for found, derived in zip((each[0], totals), evaluate(numbers, point), strict=True):
+        # products of some ten sines, cosines and powers, whose sums cancel by a digit or two
+        np.testing.assert_allclose(found, derived.full()[:, 0], rtol=0, atol=1e-13 * np.abs(found).max())
+
+
+def test_symmetric_matrices_are_taken_from_the_upper_half() -> None:
+    np.testing.assert_array_equal(symmetric(np.array([[1.0, 2.0], [9.0, 3.0]])), [[1.0, 2.0], [2.0, 3.0]])
+
+
+def test_work_counts_operations_where_they_are_done() -> None:
+    """Once nothing, of a section a tenth, of a point one."""
+    graph = Graph()
+    once, section, point = graph.input("x", 3)
+    for number, expected in ((np.sin(once) * once, 0.0), (np.sin(section) * once, 0.2), (np.sin(section) * point, 1.1)):
+        assert work(graph, np.array([number]), np.array([point]), np.array([section])) == pytest.approx(expected)
+
+
+def test_hashes_depend_on_what_is_computed_alone() -> None:
+    """Not on the names of symbols, nor on what was recorded before."""
+
+    def hashed(before: int, function: Any) -> str:
+        graph = Graph()
+        x, y = graph.fresh(2 + before)[before:]
+        if before:
+            x, y = y, x
+        return digest(graph, function(x, y), np.array([x, y]))
+
+    def function(x: Any, y: Any) -> Any:
+        return np.array([x * y - np.sin(y), 2.0 * x + y])
+
+    assert hashed(0, function) == hashed(3, function)
+    assert hashed(0, function) != hashed(0, lambda x, y: function(y, x))
+    assert hashed(0, function) != hashed(0, lambda x, y: function((1.0 + 1e-15) * x, y))
 
 
 def test_programs_are_told_by_what_they_are_derived_from() -> None:

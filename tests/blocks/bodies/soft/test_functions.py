@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import casadi
 import mpmath
 import numpy as np
 import pytest
 
-from titop.blocks.bodies.soft.casadi_expressions import Expression, expression_of
-from titop.blocks.bodies.soft.functions import POINTS, ShapeSum, array, cosc, polynomial_of, rotation_functions, sinc, where
+from titop.blocks.bodies.soft.functions import (
+    POINTS,
+    ShapeSum,
+    array,
+    cosc,
+    held_symbols,
+    polynomial_of,
+    rotation_functions,
+    sinc,
+    where,
+    with_slope,
+)
+from titop.blocks.programs.differentiation import jacobian, replaced
+from titop.blocks.programs.graph import Graph, Unknown
 
 #: Functions of x, and their closed forms.
 OF_ANGLES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
@@ -32,11 +43,12 @@ OF_SQUARES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 
 def derivatives(function: Callable[[Any], Any], at: float) -> list[float]:
     """Return a function and its derivatives up to the third."""
-    x = casadi.SX.sym("x")
-    expressions = [expression_of(function(Expression(x)))]
+    graph = Graph()
+    (x,) = graph.input("x", 1)
+    numbers = [function(x)]
     for _ in range(3):
-        expressions.append(casadi.jacobian(expressions[-1], x))
-    return [float(value) for value in casadi.Function("f", [x], [casadi.vertcat(*expressions)])(at).full()[:, 0]]
+        numbers.append(jacobian(numbers[-1], [x])[0])
+    return list(graph.program({"x": 1}, {"y": numbers}).evaluate({"x": np.array([at])})["y"])
 
 
 def exactly(closed: Callable[[Any], Any], at: float) -> list[float]:
@@ -76,6 +88,31 @@ def test_numbers_and_arrays_go_through_too() -> None:
     np.testing.assert_allclose(cosc(np.array([0.0, 2.0])), [0.5, (1 - np.cos(2.0)) / 4], rtol=1e-14)
     np.testing.assert_array_equal(where(np.array([True, False]), 1.0, 2.0), [1.0, 2.0])
     np.testing.assert_array_equal(array([[1, 2.5], [0, 1]]), [[1.0, 2.5], [0.0, 1.0]])
+
+
+def test_arrays_beside_unknowns_have_functions() -> None:
+    graph = Graph()
+    numbers = np.cos(2.0 * array([[0.5, graph.input("x", 1)[0]]]))
+    found = graph.program({"x": 1}, {"y": numbers}).evaluate({"x": np.array([0.7])})["y"]
+    np.testing.assert_allclose(found, np.cos([[1.0, 1.4]]), rtol=1e-15)
+
+
+def test_slopes_that_were_said_stand_for_a_value_while_symbols_are_held() -> None:
+    """``sin'' = -sin`` of a value that is a constant in all but name."""
+    graph = Graph()
+    (x,) = graph.input("x", 1)
+    with held_symbols() as held:
+        number = with_slope(lambda z: 5.0 + 0.0 * z, np.cos, x)
+    ((symbol, at),) = held
+    assert at is x
+    derived = [number]
+    for _ in range(2):
+        derived.append(jacobian(derived[-1], [x])[0])
+    program = graph.program({"x": 1}, {"y": replaced(np.array(derived), {symbol: x})})
+    found = program.evaluate({"x": np.array([0.7])})["y"]
+    np.testing.assert_allclose(found, [5.0, np.cos(0.7), -np.sin(0.7)], rtol=1e-15)
+    assert with_slope(lambda z: 5.0 + z, np.cos, 0.7) == 5.7  # of numbers the value
+    assert isinstance(with_slope(lambda z: 5.0 + z, np.cos, x), Unknown)
 
 
 # Sums of shapes: which are polynomials, and their integrals.

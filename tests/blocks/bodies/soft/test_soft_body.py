@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 from typing import Any
 
 import numpy as np
@@ -189,9 +188,3 @@ class TestBadInput:
         with pytest.raises(tt.ModelError, match="three numbers") as caught:
             s.resolve(engine="reference")
         assert (caught.value.code, caught.value.where) == ("wrong-shape", "body.kinematics")
-
-    def test_without_casadi_it_says_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "casadi", None)
-        (finding,) = soft().reader.findings
-        assert finding.code == "missing-extra"
-        assert 'pip install "titop[soft]"' in finding.advice

@@ -12,6 +12,7 @@ from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.soft.soft_fields import (
     argument_count,
     checked_kinematics,
+    namespace,
     read_density,
     read_names,
     read_numbers,
@@ -102,6 +103,11 @@ def test_unusable_densities_are_refused_by_name(density: Any, code: str) -> None
 def test_kinematics_give_three_numbers() -> None:
     x = np.array([1.0, 2.0, 3.0])
     entries = checked_kinematics(lambda x, q: [x[0] + q[0], x[1], x[2]])(x, np.array([0.5]), None)
-    assert [float(entry.expression) for entry in entries] == [1.5, 2.0, 3.0]
+    assert entries.tolist() == [1.5, 2.0, 3.0]
     with pytest.raises(tt.ModelError, match="got 2 numbers"):
         checked_kinematics(lambda x, q: x[:2])(x, None, None)
+
+
+def test_names_with_dots_are_attributes_of_attributes() -> None:
+    numbers = namespace({"length": 1.0, "material.young": 2.0, "material.poisson": 3.0})
+    assert (numbers.length, numbers.material.young, numbers.material.poisson) == (1.0, 2.0, 3.0)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import casadi
 import numpy as np
 import pytest
 
-from titop.blocks.bodies.soft.casadi_expressions import expression_of, symbols
+from titop.blocks.programs.graph import Graph
 
 NUMBERS = np.array([0.3, 0.7, -0.4])
 
@@ -31,9 +30,9 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_they_compute_what_numbers_do(name: str) -> None:
-    given = symbols("x", 3)
-    expression = expression_of(OPERATIONS[name](given.entries))
-    found = float(casadi.Function("f", [given.vector], [expression])(NUMBERS))
+    graph = Graph()
+    program = graph.program({"x": 3}, {"y": OPERATIONS[name](graph.input("x", 3))})
+    found = float(program.evaluate({"x": NUMBERS})["y"])
     assert found == pytest.approx(float(OPERATIONS[name](NUMBERS)), rel=1e-14)
 
 
@@ -53,15 +52,16 @@ def test_they_compute_what_numbers_do(name: str) -> None:
 def test_branches_are_refused(condition: Callable[[Any], Any]) -> None:
     """Whichever comparison they ask: one that were answered would choose a branch for all numbers."""
     with pytest.raises(TypeError, match="where"):
-        bool(condition(symbols("x", 2).entries))
+        bool(condition(Graph().input("x", 2)))
 
 
 def test_numbers_are_refused_where_one_is_asked_for() -> None:
     with pytest.raises(TypeError, match="NumPy's functions"):
-        float(symbols("x", 1).entries[0])
+        float(Graph().input("x", 1)[0])
 
 
 def test_what_is_no_number_is_refused() -> None:
+    (x,) = Graph().input("x", 1)
     with pytest.raises(TypeError):
-        symbols("x", 1).entries[0] + "a"
-    assert (symbols("x", 1).entries[0] == "a") is False
+        x + "a"
+    assert (x == "a") is False
