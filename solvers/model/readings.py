@@ -192,7 +192,7 @@ def contacts(model: Resolved, q: Any, v: Any, name: str | None = None, x: Any = 
     loops = _contacts_of(model, name)
     names = tuple(name for loop in loops for name in loop.closure.point_names)
     inputs = model.mechanism.inputs.whole(None, x)
-    touched = _touched_together(model, q, v, loops)
+    touched = _touched_together(model, q, v, loops) if x is None else None
     touched = _touches(model, q, v, inputs, loops) if touched is None else touched
     gaps = touched[..., 0]
     return Contacts(names, gaps, np.maximum(-gaps, 0.0), touched[..., 1:4], touched[..., 4:])

@@ -19,14 +19,14 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.series_arrays import SeriesArray, derivatives
 from titop.blocks.basics.spatial import Array, skew
-from titop.blocks.basics.user_input import axes_of
+from titop.blocks.basics.user_input import axes_of, shape_of
 from titop.solvers.arguments.reading import as_arrays, store
 from titop.solvers.constraints.engine_interface import EquationSeries
 from titop.solvers.mechanism.kernel_calls import DONE, names_key
 from titop.solvers.model.mechanism import Resolved
 from titop.solvers.series import causality
 from titop.solvers.series.base_twists import BaseTwists
-from titop.solvers.series.series_arguments import acting_series, at_states, read_numbers, read_stack
+from titop.solvers.series.series_arguments import acting_series, at_states, read_numbers, read_stack, stacked_series
 
 
 class MotionSeries(NamedTuple):
@@ -103,6 +103,10 @@ def inverse_dynamics_series(
         results = _by_kernel(model, "inverse_dynamics_series", None, (q, v_series[:, :rows]), -1)
         if results and rows <= v_series.shape[1]:
             return store(results[0], out)
+    if actuated is None and twists == "body" and (order is None or len(shape_of(v_series)) == 3):
+        given = {"q": q, "v_series": v_series if order is None else v_series[:, : _read_order(order) + 2]}
+        if results := _under_loads(model, "inverse_dynamics_series", (), given, wrenches, u, -1):
+            return store(results[0], out)
     one = partial(inverse_dynamics_series, model, order=order, actuated=actuated, twists=twists)
     at_all = _at_stack(model, one, {"q": q, "v_series": v_series}, {"wrenches": wrenches, "u": u})
     if at_all is not None:
@@ -161,6 +165,10 @@ def forward_dynamics_series(
     if is_plain and (results := _by_kernel(model, "forward_dynamics_series", None, (q, v, tau_series))):
         return store(results[0], out)
     one, states = partial(forward_dynamics_series, model, twists=twists), {"q": q, "v": v, "tau_series": tau_series}
+    if twists == "body":
+        given = states | {"a_series": np.zeros(shape_of(tau_series))}
+        if results := _under_loads(model, "hybrid_dynamics_series", (np.zeros(model.nv, dtype=bool),), given, wrenches, u):
+            return store(results[0], out)
     at_all = _at_stack(model, one, states, {"wrenches": wrenches, "u": u})
     if at_all is not None:
         return store(at_all, out)
@@ -225,6 +233,10 @@ def hybrid_dynamics_series(
         return results[0], results[1]
     one = partial(hybrid_dynamics_series, model, prescribed=prescribed, twists=twists)
     states = {"q": q, "v": v, "tau_series": tau_series, "a_series": a_series}
+    if twists == "body":
+        mask = model.mechanism.prescribed(prescribed)
+        if results := _under_loads(model, "hybrid_dynamics_series", (mask,), states, wrenches, u):
+            return results[0], results[1]
     at_all: Any = _at_stack(model, one, states, {"wrenches": wrenches, "u": u})
     if at_all is not None:
         return at_all[0], at_all[1]
@@ -257,6 +269,28 @@ def _by_kernel(
         if run is not None and run(*arrays) == DONE:
             return arrays[len(given) :]
     except TypeError:  # what has to be checked in detail
+        pass
+    return []
+
+
+def _under_loads(
+    model: Resolved, name: str, mask: tuple[Array, ...], states: Mapping[str, Any], wrenches: Any, u: Any, more: int = 0
+) -> list[Array]:
+    """Return a kernel's results at stacked states, each with its own loads, as `_by_kernel` does."""
+    mechanism: Any = model.mechanism
+    if mechanism.is_constrained or model._calls.kernels is None or axes_of(states["q"]) != 2 or wrenches is u is None:
+        return []
+    try:
+        q, *arrays = mechanism._read_q(states["q"], stacked=True), *(read_numbers(*each) for each in [*states.items()][1:])
+        count, rows = len(q), arrays[-1].shape[1] + more
+        pushes, driven = stacked_series(mechanism.inputs, mechanism.ports, wrenches, u, count, rows)
+        if "tau_series" in states:
+            arrays[1] = arrays[1] + driven
+        results = [np.empty((count, rows, model.nv)) for _ in range(1 + len(mask))]
+        if mechanism.engine.series.at_stack(name, mask, (q, *arrays), pushes, results):
+            results[-1] -= driven
+            return results
+    except (ModelError, TypeError, IndexError):  # what has to be checked in detail
         pass
     return []
 

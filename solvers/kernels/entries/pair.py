@@ -81,15 +81,27 @@ def {name}_under_forces({names}, forces):
     return function({names})
 """
 
+#: The same of time derivatives, which take forces with their derivatives beside the table.
+_UNDER_CHANGING_FORCES = """
+def {name}_under_forces({names}, forces):
+    changes = forces
+    return function({names})
+"""
+
 
 @cache
 def under_forces(stacked: Pair) -> Pair:
-    """Return the kernels of stacked states, each with forces of its own at the last loads of the table ``floats``."""
+    """Return the kernels of stacked states, each with forces of its own at the last loads of the table ``floats``.
+
+    Those of time derivatives take the derivatives of each force behind it.
+    """
 
     def kernel(plain: Kernel) -> Kernel:
         code, name = plain.function.__code__, plain.function.__name__
         known = {**plain.function.__globals__, "with_forces": with_forces, "function": StageHelper(plain.function)}
-        exec(_UNDER_FORCES.format(name=name, names=", ".join(code.co_varnames[: code.co_argcount])), known)
+        names = code.co_varnames[: code.co_argcount]
+        text = _UNDER_CHANGING_FORCES if "changes" in names else _UNDER_FORCES
+        exec(text.format(name=name, names=", ".join(names)), known)
         arguments = *plain.signature.arguments, _FORCES
         return Kernel(known[f"{name}_under_forces"], plain.signature._replace(arguments=arguments), form=IN_LANES)
 
