@@ -96,7 +96,7 @@ def conditioning(pivots: Pivots, names: Sequence[str]) -> Conditioning:
     with np.errstate(divide="ignore", over="ignore"):
         error = 2 * FEW_ROUNDINGS * (1.0 / np.maximum(pivots.ratios, 0.0) + pivots.spreads).sum(axis=-1)
     worst: Any = np.array(names)[pivots.ratios.argmin(axis=-1)]
-    return Conditioning(pivots.ratios, error, worst) if pivots.ratios.ndim == 2 else Conditioning(pivots.ratios, float(error), str(worst))
+    return Conditioning(pivots.ratios, *((error, worst) if pivots.ratios.ndim == 2 else (float(error), str(worst))))
 
 
 def conditioning_findings(found: Sequence[Conditioning], own: Collection[str] = ()) -> list[Finding]:

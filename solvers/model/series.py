@@ -12,7 +12,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -103,10 +103,9 @@ def inverse_dynamics_series(
         results = _by_kernel(model, "inverse_dynamics_series", None, (q, v_series[:, :rows]), -1)
         if results and rows <= v_series.shape[1]:
             return store(results[0], out)
-    if actuated is None and twists == "body" and (order is None or len(shape_of(v_series)) == 3):
-        given = {"q": q, "v_series": v_series if order is None else v_series[:, : _read_order(order) + 2]}
-        if results := _under_loads(model, "inverse_dynamics_series", (), given, wrenches, u, -1):
-            return store(results[0], out)
+    given, loads = {"q": q, "v_series": v_series}, (wrenches, u, twists)
+    if order is actuated is None and (results := _under_loads(model, "inverse_dynamics_series", (), given, loads, -1)):
+        return store(results[0], out)
     one = partial(inverse_dynamics_series, model, order=order, actuated=actuated, twists=twists)
     at_all = _at_stack(model, one, {"q": q, "v_series": v_series}, {"wrenches": wrenches, "u": u})
     if at_all is not None:
@@ -165,10 +164,9 @@ def forward_dynamics_series(
     if is_plain and (results := _by_kernel(model, "forward_dynamics_series", None, (q, v, tau_series))):
         return store(results[0], out)
     one, states = partial(forward_dynamics_series, model, twists=twists), {"q": q, "v": v, "tau_series": tau_series}
-    if twists == "body":
-        given = states | {"a_series": np.zeros(shape_of(tau_series))}
-        if results := _under_loads(model, "hybrid_dynamics_series", (np.zeros(model.nv, dtype=bool),), given, wrenches, u):
-            return store(results[0], out)
+    given, mask = states | {"a_series": np.zeros(shape_of(tau_series))}, np.zeros(model.nv, dtype=bool)
+    if results := _under_loads(model, "hybrid_dynamics_series", (mask,), given, (wrenches, u, twists)):
+        return store(results[0], out)
     at_all = _at_stack(model, one, states, {"wrenches": wrenches, "u": u})
     if at_all is not None:
         return store(at_all, out)
@@ -233,15 +231,14 @@ def hybrid_dynamics_series(
         return results[0], results[1]
     one = partial(hybrid_dynamics_series, model, prescribed=prescribed, twists=twists)
     states = {"q": q, "v": v, "tau_series": tau_series, "a_series": a_series}
-    if twists == "body":
-        mask = model.mechanism.prescribed(prescribed)
-        if results := _under_loads(model, "hybrid_dynamics_series", (mask,), states, wrenches, u):
-            return results[0], results[1]
+    mask = model.mechanism.prescribed(prescribed)
+    if results := _under_loads(model, "hybrid_dynamics_series", (mask,), states, (wrenches, u, twists)):
+        return results[0], results[1]
     at_all: Any = _at_stack(model, one, states, {"wrenches": wrenches, "u": u})
     if at_all is not None:
         return at_all[0], at_all[1]
     efforts = _read_rows(model, "tau_series", tau_series, None, 1)
-    motion, mask = _read_rows(model, "a_series", a_series, len(efforts), 1), model.mechanism.prescribed(prescribed)
+    motion = _read_rows(model, "a_series", a_series, len(efforts), 1)
     return _hybrid_series(model, q, v, efforts, motion, mask, wrenches, u, twists)
 
 
@@ -274,11 +271,11 @@ def _by_kernel(
 
 
 def _under_loads(
-    model: Resolved, name: str, mask: tuple[Array, ...], states: Mapping[str, Any], wrenches: Any, u: Any, more: int = 0
+    model: Resolved, name: str, mask: tuple[Array, ...], states: Mapping[str, Any], loads: tuple[Any, Any, Any], more: int = 0
 ) -> list[Array]:
-    """Return a kernel's results at stacked states, each with its own loads, as `_by_kernel` does."""
-    mechanism: Any = model.mechanism
-    if mechanism.is_constrained or model._calls.kernels is None or axes_of(states["q"]) != 2 or wrenches is u is None:
+    """Return a kernel's results at stacked states as `_by_kernel` does, under `loads`: wrenches and inputs, for body twists."""
+    mechanism, (wrenches, u, twists) = cast(Any, model.mechanism), loads
+    if mechanism.is_constrained or model._calls.kernels is None or axes_of(states["q"]) != 2 or twists != "body":
         return []
     try:
         q, *arrays = mechanism._read_q(states["q"], stacked=True), *(read_numbers(*each) for each in [*states.items()][1:])

@@ -174,7 +174,7 @@ class CompiledStates:
         system, nv, nx, rows = self._system, self._mechanism.nv, len(self._mechanism.inputs.state_names), q.shape[:-1]
         by_state, efforts = np.zeros((*rows, 2 * nx, nv)), np.empty((*rows, nx, nv))
         by_w = np.zeros((*rows, nx, self._mechanism.inputs.count))
-        if efforts.size:
+        if by_w.size:
             driven = np.empty((*rows, nx, len(self._columns)))
             slopes = Bound.of(system, state_entries.state_slopes, system.inertial.ints, behind=(system.tables.paths,))
             self._ask(slopes, q, v, u, by_state, driven, efforts)

@@ -74,17 +74,10 @@ def pair(
 #: The forces and torques of a state at loads (k, 6).
 _FORCES = Type("float64", 2, stacked="read")
 
-#: A function that takes them behind the arguments of another.
+#: A function that takes them behind the arguments of another. Series take them beside the table, with their derivatives.
 _UNDER_FORCES = """
 def {name}_under_forces({names}, forces):
-    floats = with_forces(floats, forces, q)
-    return function({names})
-"""
-
-#: The same of time derivatives, which take forces with their derivatives beside the table.
-_UNDER_CHANGING_FORCES = """
-def {name}_under_forces({names}, forces):
-    changes = forces
+    {taken}
     return function({names})
 """
 
@@ -100,8 +93,8 @@ def under_forces(stacked: Pair) -> Pair:
         code, name = plain.function.__code__, plain.function.__name__
         known = {**plain.function.__globals__, "with_forces": with_forces, "function": StageHelper(plain.function)}
         names = code.co_varnames[: code.co_argcount]
-        text = _UNDER_CHANGING_FORCES if "changes" in names else _UNDER_FORCES
-        exec(text.format(name=name, names=", ".join(names)), known)
+        taken = "changes = forces" if "changes" in names else "floats = with_forces(floats, forces, q)"
+        exec(_UNDER_FORCES.format(name=name, names=", ".join(names), taken=taken), known)
         arguments = *plain.signature.arguments, _FORCES
         return Kernel(known[f"{name}_under_forces"], plain.signature._replace(arguments=arguments), form=IN_LANES)
 

@@ -1,7 +1,7 @@
 """Entry points of the states of the first order of interactions: how they change, derivatives, and steps in which they follow.
 
-As in `dynamics_entries`, each returns a status. Inputs and states stand among the `numbers`. Whatever systems have such states
-have interactions: there is one kernel of each for all.
+As in `dynamics_entries`, each returns a status. Inputs and states stand among the `numbers` (`told` here). Whatever systems
+have such states have interactions: there is one kernel of each for all, on all tables.
 """
 
 from __future__ import annotations
@@ -71,7 +71,11 @@ def state_slopes(bare, ints, floats, told, codes, paths, q, v, by_state, driven,
     nv, law = ints[0, layout.NV], np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype)
     work, world = moving_rooms(ints, layout.INVERSE_COLUMNS, q)
     sums = np.empty((sum_rows(ints), layout.SUM_COLUMNS), q.dtype)
-    columns, still, unread = np.empty((paths.shape[1], layout.COLUMN_COLUMNS), q.dtype), np.zeros(nv, q.dtype), np.empty(nv, q.dtype)
+    columns, still, unread = (
+        np.empty((paths.shape[1], layout.COLUMN_COLUMNS), q.dtype),
+        np.zeros(nv, q.dtype),
+        np.empty(nv, q.dtype),
+    )
     held, known = np.empty((1, bare[0, layout.SLOPES_SIZE]), q.dtype), layout.UNKNOWN
     status = linearise_blocks(bare, floats, told, codes, law, held, q, v, still, work, world, sums, columns, unread, known)
     if status == layout.OK:

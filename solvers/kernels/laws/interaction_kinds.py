@@ -1,8 +1,8 @@
 """The compiled kinds of interactions: the laws of `titop.blocks` of the same names, for kernels.
 
-Each is told the numbers of its ports, coordinates and inputs, its `numbers` (1, count), of which the inputs are the last, and
-the `motion` of its targets in one row (see `layout`), and writes wrenches and efforts, or the stored energy, into a row. Motion
-and loads may be complex: derivatives are complex steps. Symbols as in `titop.blocks.constraints.closure`.
+Each is told the numbers of its ports, coordinates and inputs, its `numbers` (1, count), and the `motion` of its targets with
+its inputs in one row (see `layout`), and writes wrenches and efforts, or the stored energy, into a row. Motion and loads may be
+complex: derivatives are complex steps. Symbols as in `titop.blocks.constraints.closure`.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ def loads_of(ints, row):
 
 @helper
 def _write_inputs(ints, floats, numbers, law, row, driven):
-    """Write an interaction's inputs behind the motion of its targets: its numbers, or a state's own, from the place `driven` on."""
+    """Write an interaction's inputs behind its targets' motion: its numbers, or a state's own, from the place `driven` on."""
     count, own = ints[row, layout.ACT_INPUTS], ints[0, layout.OWN_INPUTS]
     o, first = loads_of(ints, row) - count, ints[row, layout.NUMBERS] + ints[row, layout.NUMBER_COUNT] - count
     for j in range(count):
