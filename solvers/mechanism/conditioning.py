@@ -144,15 +144,19 @@ def eliminate(parts: Sequence[EliminatedPart], imposed: Array) -> Elimination:
     responses = [np.zeros((*rows, len(matrix.T) - 6, len(matrix.T))) for matrix in inertias]
     for k in range(len(parts) - 1, 0, -1):
         part, M, held = parts[k], inertias[k], carried[k]
-        N = noises[k] + part.rounded + np.abs(_diagonal(M))[..., None] * np.eye(M.shape[-1])
+        N = noises[k] + part.rounded
+        N = N if N.ndim >= M.ndim else np.broadcast_to(N, M.shape).copy()
+        N.reshape(*N.shape[:-2], -1)[..., :: len(N.T) + 1] += np.abs(_diagonal(M))
         for j in reversed(range(part.v.stop - part.v.start)):
             at, e = part.v.start + j, 6 + j
             pivot, holding[..., at] = M[..., e, e], held[..., 2 + j]
             if imposed[at]:
                 continue
             moves, pivots[..., at] = pivot > 0.0, pivot
-            ratios[..., at] = np.where(moves, pivot / np.maximum(N[..., e, e], pivot), 0.0)
-            response = np.where(moves[..., None], M[..., e, :] / pivot[..., None], 0.0)
+            ratio, response = pivot / np.maximum(N[..., e, e], pivot), M[..., e, :] / pivot[..., None]
+            if not moves.all():
+                ratio, response = np.where(moves, ratio, 0.0), np.where(moves[..., None], response, 0.0)
+            ratios[..., at] = ratio
             responses[k][..., j, :e] = -response[..., :e]
             M = M - M[..., e, None] * response[..., None, :]
             N = N - response[..., None] * N[..., e, None, :]
@@ -188,8 +192,8 @@ def _mobilities(parts: Sequence[EliminatedPart], found: Elimination, imposed: Ar
 def _held(part: EliminatedPart) -> Array:
     """Return the mass of a part summed over the axes, its inertia likewise, and its inertia along each coordinate."""
     diagonal = np.abs(_diagonal(part.inertia)) + _diagonal(part.rounded)
-    sums = diagonal[..., :3].sum(axis=-1, keepdims=True), diagonal[..., 3:6].sum(axis=-1, keepdims=True)
-    return np.concatenate([*sums, diagonal[..., 6:]], axis=-1)
+    sums = diagonal[..., :6].reshape(*diagonal.shape[:-1], 2, 3).sum(axis=-1)
+    return np.concatenate([sums, diagonal[..., 6:]], axis=-1)
 
 
 def _diagonal(matrix: Array) -> Array:
@@ -197,8 +201,11 @@ def _diagonal(matrix: Array) -> Array:
 
 
 def _carry(held: Array, B: Array) -> Array:
-    mass, inertia = held[..., :1], held[..., 1:2]
-    linear, angular = (B[..., :3, :] * B[..., :3, :]).sum(axis=-2), (B[..., 3:, :] * B[..., 3:, :]).sum(axis=-2)
-    turned = inertia + mass * linear[..., 3:6].sum(axis=-1, keepdims=True) / 2
-    parts = np.broadcast_arrays(mass, turned)
-    return np.concatenate([*parts, linear[..., 6:] * mass + angular[..., 6:] * inertia], axis=-1)
+    mass, inertia, rows = held[..., :1], held[..., 1:2], np.broadcast_shapes(held.shape[:-1], B.shape[:-2])
+    carried = np.empty((*rows, B.shape[-1] - 4))
+    squares = (B * B).reshape(*B.shape[:-2], 2, 3, -1).sum(axis=-2)
+    linear, angular = squares[..., 0, :], squares[..., 1, :]
+    carried[..., :1] = mass
+    carried[..., 1:2] = inertia + mass * linear[..., 3:6].sum(axis=-1, keepdims=True) / 2
+    carried[..., 2:] = linear[..., 6:] * mass + angular[..., 6:] * inertia
+    return carried
