@@ -77,10 +77,8 @@ def _from_parent(ints: Array, law: Array, work: Array, i: int) -> Array:
 
 def _transport(rotation: Array, position: Array) -> Array:
     """Return the transport (6, 6) of twists to poses, with which rows of numbers begin."""
-    back, transport = (
-        rotation[..., :9].reshape(*rotation.shape[:-1], 3, 3).swapaxes(-1, -2),
-        np.zeros((*rotation.shape[:-1], 6, 6)),
-    )
+    rows = rotation.shape[:-1]
+    back, transport = rotation[..., :9].reshape(*rows, 3, 3).swapaxes(-1, -2), np.zeros((*rows, 6, 6))
     transport[..., :3, :3] = transport[..., 3:, 3:] = back
     transport[..., :3, 3:] = back @ cross(position[..., None, :3], np.eye(3))
     return transport
@@ -121,14 +119,12 @@ def plainly_sound(system: PackedSystem) -> float:
 
 def pivots_at(system: PackedSystem, q: Array) -> Pivots:
     """Return the pivots of the tree's elimination (nv, no unit), stacked for stacked configurations."""
-    nv, system, places = system.mechanism.nv, system.apart, np.atleast_2d(real_only(q, "q"))
+    nv, system, places, columns = system.mechanism.nv, system.apart, np.atleast_2d(real_only(q, "q")), layout.INVERSE_COLUMNS
+    count, size, elements = len(places), system.ints[0, layout.LAW_SIZE], len(system.tables.constants)
     bodies = {system.tables.elements[c.child.block.name]: c.child for c in system.assembly.connections}
-    law, work = (
-        np.empty((len(places), system.ints[0, layout.LAW_SIZE])),
-        np.empty((len(places), len(system.tables.constants), layout.INVERSE_COLUMNS)),
-    )
+    law, work = np.empty((count, size)), np.empty((count, elements, columns))
     for k, place in enumerate(places):
-        (law[k],), work[k] = system.bare.outward(place, np.zeros(nv), layout.INVERSE_COLUMNS)
+        (law[k],), work[k] = system.bare.outward(place, np.zeros(nv), columns)
     parts = element_parts(system.ints, system.floats, system.frames, bodies, law, work)
     pivots = find_pivots(parts, np.zeros(nv, dtype=bool))
     return pivots if np.ndim(q) == 2 else Pivots(*(part[0] for part in pivots))
