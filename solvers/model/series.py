@@ -275,7 +275,8 @@ def _under_loads(
 ) -> list[Array]:
     """Return a kernel's results at stacked states as `_by_kernel` does, under `loads`: wrenches and inputs, for body twists."""
     mechanism, (wrenches, u, twists) = cast(Any, model.mechanism), loads
-    if mechanism.is_constrained or model._calls.kernels is None or axes_of(states["q"]) != 2 or twists != "body":
+    is_loaded, is_stack = wrenches is not None or u is not None, axes_of(states["q"]) == 2
+    if not (is_loaded and is_stack and twists == "body") or mechanism.is_constrained or model._calls.kernels is None:
         return []
     try:
         q, *arrays = mechanism._read_q(states["q"], stacked=True), *(read_numbers(*each) for each in [*states.items()][1:])
@@ -287,7 +288,7 @@ def _under_loads(
         if mechanism.engine.series.at_stack(name, mask, (q, *arrays), pushes, results):
             results[-1] -= driven
             return results
-    except (ModelError, TypeError, IndexError):  # what has to be checked in detail
+    except (ValueError, TypeError, IndexError):  # what has to be checked in detail
         pass
     return []
 

@@ -81,7 +81,7 @@ def stacked_series(
     if u is not None:
         u = {name: flat(value, 0) for name, value in u.items()} if isinstance(u, Mapping) else flat(u, 1)
     pushes, driven = acting_series(inputs, ports, acting, u, count * rows)
-    return _rows_of(pushes, np.arange(count * rows).reshape(count, rows)), driven.reshape(count, rows, -1)
+    return _rows_of(pushes, np.arange(count * rows).reshape(count, rows)), driven.reshape(count, rows, len(inputs.motors))
 
 
 def _read_inputs(inputs: Inputs, u: Any, rows: int) -> Array:
