@@ -23,7 +23,7 @@ from tests.solvers.kernels.laws.test_modal import satellite as stiffening
 from tests.solvers.kernels.laws.test_rod_lines import finger
 from tests.solvers.kernels.ports.wet_systems import hung
 from tests.solvers.test_about_orbits import CIRCULAR, EARTH
-from tests.stated_systems import interacting, jointed
+from tests.stated_systems import interacting, jointed, looped
 from tests.systems import Array, random_tree
 
 
@@ -101,6 +101,18 @@ def _python() -> tt.System:
     return s
 
 
+def _drives() -> tt.System:
+    """Return a hub with a motor of two states of its own, and a rod under a load that an input scales."""
+    s = tt.System("drives", gravity=[0, 0, -9.81])
+    hub = tt.RigidBody("hub", 1.0, [0.1, 0, 0], 0.5)
+    rod = tt.Rod("rod", 0.6, tt.Section.circle(0.01), young=1e7, density=1000.0, strains={"bending_z": 2})
+    s.connect("world", hub, tt.Revolute("shaft", axis=[0, 1, 1], damping=0.1))
+    s.connect(hub, rod, tt.Weld("clamp"))
+    s.add_actuator(tt.DCMotor("motor", "shaft", resistance=2.0, torque_constant=0.1, inductance=0.5, gear=10.0))
+    s.add_interaction(tt.DistributedLoad("wind", rod, force=[0, 0.01, 0.02], frame="world", driven=True))
+    return s
+
+
 def _modal() -> tt.System:
     s = random_system(np.random.default_rng(5))
     fields: dict[str, Any] = {"participation": 0.1 * np.ones((2, 6)), "frequencies": [20.0, 30.0]}
@@ -146,6 +158,8 @@ SYSTEMS: dict[str, Callable[[], tt.System]] = {
     "inputs of all kinds": all_inputs,
     "states of interactions": interacting,
     "states of joints": jointed,
+    "states in a loop": looped,
+    "drives and a loaded rod": _drives,
     "a little of everything": lambda: mixed_tree(np.random.default_rng(2)),
     "air, light and magnetism": satellite,
     "a planet": lambda: satellite(gravity=EARTH),

@@ -407,7 +407,7 @@ def every_function(m: tt.Model) -> Calls:
     calls: Calls = {}
     others = [one_rod().resolve(), bars("gear"), touching().resolve(), flexible().resolve()]
     for name in stacked_names():
-        rows = FEW if name in ("equation_series", "conditioning") else ROWS
+        rows = FEW if name == "equation_series" else ROWS
         for model in (m, *others):
             run = call(model, name, stacks(model, rows))
             if run is not None:

@@ -92,7 +92,7 @@ def _rows(port: str, wrenches: Any) -> Array:
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 #: Names of arguments that are vectors of a state.
-_VECTORS = ("v", "a", "tau", "dq", "dv", "dtau", "weights")
+_VECTORS = ("v", "a", "tau")
 
 
 def rowwise(function: Method) -> Method:

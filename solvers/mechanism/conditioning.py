@@ -13,7 +13,7 @@ of the kinetic energy, even if its pivot is accurate. Both are bounds for every 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class Conditioning(NamedTuple):
 
 
 class Pivots(NamedTuple):
-    """The pivots of all coordinates (nv each, no unit).
+    """The pivots of all coordinates (nv each, no unit); of stacked states these stand along the first axis, as in what follows.
 
     - `ratios`: over the numbers that they are computed from; zero where there is no inertia;
     - `shares`: over the inertia that the coordinates carry with all other joints held, as the kernels bound it;
@@ -93,10 +93,10 @@ def conditioning(pivots: Pivots, names: Sequence[str]) -> Conditioning:
     """Return the conditioning that follows from the pivots of the coordinates called `names`."""
     if not names:
         return Conditioning(pivots.ratios, 0.0, "")
-    worst = int(np.argmin(pivots.ratios))
     with np.errstate(divide="ignore", over="ignore"):
-        error = float(2 * FEW_ROUNDINGS * (1.0 / np.maximum(pivots.ratios, 0.0) + pivots.spreads).sum())
-    return Conditioning(pivots.ratios, error, names[worst])
+        error = 2 * FEW_ROUNDINGS * (1.0 / np.maximum(pivots.ratios, 0.0) + pivots.spreads).sum(axis=-1)
+    worst: Any = np.array(names)[pivots.ratios.argmin(axis=-1)]
+    return Conditioning(pivots.ratios, *((error, worst) if pivots.ratios.ndim == 2 else (float(error), str(worst))))
 
 
 def conditioning_findings(found: Sequence[Conditioning], own: Collection[str] = ()) -> list[Finding]:
@@ -137,33 +137,35 @@ def find_pivots(parts: Sequence[EliminatedPart], imposed: Array) -> Pivots:
 @np.errstate(all="ignore")
 def eliminate(parts: Sequence[EliminatedPart], imposed: Array) -> Elimination:
     """Eliminate all coordinates, from the leaves to the world; arguments as those of `find_pivots`."""
-    pivots, ratios, holding = np.ones(len(imposed)), np.ones(len(imposed)), np.ones(len(imposed))
-    inertias = [part.inertia.copy() for part in parts]
+    rows = np.broadcast_shapes(*(part.transport.shape[:-2] for part in parts))
+    pivots, ratios, holding = np.ones((3, *rows, len(imposed)))
+    inertias, carried = [part.inertia for part in parts], [_held(part) for part in parts]
     noises = [np.zeros(matrix.shape) for matrix in inertias]
-    responses = [np.zeros((len(matrix) - 6, len(matrix))) for matrix in inertias]
-    carried = [_held(part) for part in parts]
+    responses = [np.zeros((*rows, len(matrix.T) - 6, len(matrix.T))) for matrix in inertias]
     for k in range(len(parts) - 1, 0, -1):
         part, M, held = parts[k], inertias[k], carried[k]
         N = noises[k] + part.rounded
-        N[np.diag_indices(len(N))] += np.abs(M.diagonal())
+        N = N if N.ndim >= M.ndim else np.broadcast_to(N, M.shape).copy()
+        N.reshape(*N.shape[:-2], -1)[..., :: len(N.T) + 1] += np.abs(_diagonal(M))
         for j in reversed(range(part.v.stop - part.v.start)):
             at, e = part.v.start + j, 6 + j
-            pivot, holding[at] = M[e, e], held[2 + j]
+            pivot, holding[..., at] = M[..., e, e], held[..., 2 + j]
             if imposed[at]:
                 continue
-            pivots[at], ratios[at] = pivot, pivot / max(N[e, e], pivot) if pivot > 0.0 else 0.0
-            if not pivot > 0.0:
-                continue
-            response = M[e] / pivot
-            responses[k][j, :e] = -response[:e]
-            M = M - M[:, e, None] * response
-            N = N - response[:, None] * N[e]
-            N = N - N[:, e, None] * response
+            moves, pivots[..., at] = pivot > 0.0, pivot
+            ratio, response = pivot / np.maximum(N[..., e, e], pivot), M[..., e, :] / pivot[..., None]
+            if not moves.all():
+                ratio, response = np.where(moves, ratio, 0.0), np.where(moves[..., None], response, 0.0)
+            ratios[..., at] = ratio
+            responses[k][..., j, :e] = -response[..., :e]
+            M = M - M[..., e, None] * response[..., None, :]
+            N = N - response[..., None] * N[..., e, None, :]
+            N = N - N[..., e, None] * response[..., None, :]
         if part.parent:
-            B = part.transport
-            inertias[part.parent] += B.T @ M[:6, :6] @ B
-            noises[part.parent] += B.T @ N[:6, :6] @ B
-            carried[part.parent] += _carry(held, B)
+            B, back = part.transport, part.transport.swapaxes(-1, -2)
+            inertias[part.parent] = inertias[part.parent] + back @ M[..., :6, :6] @ B
+            noises[part.parent] = noises[part.parent] + back @ N[..., :6, :6] @ B
+            carried[part.parent] = carried[part.parent] + _carry(held, B)
     return Elimination(pivots, ratios, holding, responses)
 
 
@@ -173,24 +175,37 @@ def _mobilities(parts: Sequence[EliminatedPart], found: Elimination, imposed: Ar
     Computed from the world to the leaves as variances of accelerations. If the efforts have the mass matrix as covariance, each
     coordinate's acceleration follows from its part's motion, plus an independent term whose variance is one over its pivot.
     """
-    variances = np.divide(1.0, found.pivots, out=np.zeros(len(imposed)), where=(found.ratios > 0.0) & ~imposed)
-    covariances, mobilities = [np.zeros(part.inertia.shape) for part in parts], np.zeros(len(imposed))
+    variances = np.where((found.ratios > 0.0) & ~imposed, 1.0 / found.pivots, 0.0)
+    rows, mobilities = found.ratios.shape[:-1], np.zeros(found.ratios.shape)
+    covariances = [np.zeros((*rows, *part.inertia.shape[-2:])) for part in parts]
     for part, response, C in zip(parts[1:], found.responses[1:], covariances[1:], strict=True):
-        C[:6, :6] = part.transport @ covariances[part.parent] @ part.transport.T
-        for e, row in enumerate(response, start=6):
-            C[e, :e] = C[:e, e] = row[:e] @ C[:e, :e]
-            C[e, e] = variances[part.v.start + e - 6] + max(row[:e] @ C[:e, e], 0.0)
-        mobilities[part.v] = C.diagonal()[6:]
+        C[..., :6, :6] = part.transport @ covariances[part.parent] @ part.transport.swapaxes(-1, -2)
+        for e in range(6, C.shape[-1]):
+            row = response[..., e - 6, :e]
+            C[..., e, :e] = C[..., :e, e] = (row[..., None, :] @ C[..., :e, :e])[..., 0, :]
+            along = (row * C[..., :e, e]).sum(axis=-1)
+            C[..., e, e] = variances[..., part.v.start + e - 6] + np.maximum(along, 0.0)
+        mobilities[..., part.v] = _diagonal(C)[..., 6:]
     return np.where(found.ratios > 0.0, mobilities, np.inf)
 
 
 def _held(part: EliminatedPart) -> Array:
     """Return the mass of a part summed over the axes, its inertia likewise, and its inertia along each coordinate."""
-    diagonal = np.abs(part.inertia.diagonal()) + part.rounded.diagonal()
-    return np.concatenate([diagonal[:6].reshape(2, 3).sum(axis=1), diagonal[6:]])
+    diagonal = np.abs(_diagonal(part.inertia)) + _diagonal(part.rounded)
+    sums = diagonal[..., :6].reshape(*diagonal.shape[:-1], 2, 3).sum(axis=-1)
+    return np.concatenate([sums, diagonal[..., 6:]], axis=-1)
+
+
+def _diagonal(matrix: Array) -> Array:
+    return np.diagonal(matrix, axis1=-2, axis2=-1)
 
 
 def _carry(held: Array, B: Array) -> Array:
-    mass, inertia = held[:2]
-    linear, angular = (B * B).reshape(2, 3, -1).sum(axis=1)
-    return np.concatenate([[mass, inertia + mass * linear[3:6].sum() / 2], linear[6:] * mass + angular[6:] * inertia])
+    mass, inertia, rows = held[..., :1], held[..., 1:2], np.broadcast_shapes(held.shape[:-1], B.shape[:-2])
+    carried = np.empty((*rows, B.shape[-1] - 4))
+    squares = (B * B).reshape(*B.shape[:-2], 2, 3, -1).sum(axis=-2)
+    linear, angular = squares[..., 0, :], squares[..., 1, :]
+    carried[..., :1] = mass
+    carried[..., 1:2] = inertia + mass * linear[..., 3:6].sum(axis=-1, keepdims=True) / 2
+    carried[..., 2:] = linear[..., 6:] * mass + angular[..., 6:] * inertia
+    return carried

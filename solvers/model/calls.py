@@ -98,7 +98,7 @@ class LoadedCall:
                         acting, driven = calls.read_inputs(u, state[0], self.closing)
                         if driven is not None:
                             if kernel.shares:  # it distributes the efforts that are needed in addition to the inputs
-                                kernel, driven = kernel.beside(driven), None
+                                kernel, joined, driven = kernel.beside, (driven, *state), None
                             elif self._joining:
                                 joined = (*state[:2], driven_by(state[2], driven), *state[3:])
                     if acting is None and wrenches is None:
@@ -156,10 +156,8 @@ class LoadedCall:
         if self.closing and stack.u is not None and model.mechanism.inputs.own:  # whose efforts change with q
             return None
         kernel, driven, states = calls.kernels[self.name, names], calls.driven(stack), stack.states
-        if kernel.shares and np.ndim(driven) == 2:  # it takes the inputs' efforts before its tables
-            return None
         if kernel.shares:
-            kernel, driven = kernel.beside(np.zeros(model.nv) + driven), 0.0
+            kernel, states, driven = kernel.beside, (np.zeros((count, model.nv)) + driven, *states), 0.0
         if self._joining:
             states = (*states[:2], np.ascontiguousarray(states[2] + driven), *states[3:])
         results = tuple(np.empty((count, *model._shapes[shape])) for shape in self.results)

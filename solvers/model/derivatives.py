@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of, shape_of
 from titop.solvers.arguments.reading import are_ready_rows, as_arrays, check_stacks
-from titop.solvers.arguments.rowwise import Stack, at_rows, read_stack
+from titop.solvers.arguments.rowwise import Stack, read_stack
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.engine_interface import HybridDerivatives
 from titop.solvers.mechanism.inputs import Push
@@ -201,11 +200,8 @@ def forward_dynamics_tangent(
         q, v, tau, dq, dv, dtau, u = ready
         return forward_dynamics_tangent(model, q, v, tau, dq, dv, dtau, wrenches, u)
     state, directions = {"q": q, "v": v, "tau": tau}, {"dq": dq, "dv": dv, "dtau": dtau}
-    if axes_of(q) == 2:
-        one, acting = partial(forward_dynamics_tangent, model), {"wrenches": wrenches, "u": u}
-        return at_rows(one, model.mechanism, state | directions | acting)  # type: ignore[no-any-return]
     matrices, changes = _matrices(model, state, directions, wrenches, u)
-    parts = [(by @ x[..., None])[..., 0] for by, x in zip(matrices, changes, strict=True)]
+    parts = [(by * x[..., None, :]).sum(axis=-1) for by, x in zip(matrices, changes, strict=True)]
     return parts[0] + parts[1] + parts[2]
 
 
@@ -259,12 +255,8 @@ def forward_dynamics_adjoint(
     if ready := as_arrays(q, v, tau, weights, u):
         q, v, tau, weights, u = ready
         return forward_dynamics_adjoint(model, q, v, tau, weights, wrenches, u)
-    state, directions = {"q": q, "v": v, "tau": tau}, {"weights": weights}
-    if axes_of(q) == 2:
-        one, acting = partial(forward_dynamics_adjoint, model), {"wrenches": wrenches, "u": u}
-        return at_rows(one, model.mechanism, state | directions | acting)  # type: ignore[no-any-return]
-    matrices, (row,) = _matrices(model, state, directions, wrenches, u)
-    by_q, by_v, by_tau = ((row[..., None, :] @ by)[..., 0, :] for by in matrices)
+    matrices, (row,) = _matrices(model, {"q": q, "v": v, "tau": tau}, {"weights": weights}, wrenches, u)
+    by_q, by_v, by_tau = ((by * row[..., None]).sum(axis=-2) for by in matrices)
     return by_q, by_v, by_tau
 
 
@@ -347,9 +339,9 @@ def _matrices(
     model: Resolved, state: dict[str, Any], directions: dict[str, Any], wrenches: Mapping[str, Any] | None, u: Any
 ) -> tuple[tuple[Array, ...], list[Array]]:
     """Return the derivatives of forward dynamics at a state, and the directions (nv, zero for None; or stacked ones)."""
-    zeros, read_v = np.zeros(model.nv), model.mechanism._read_v
-    read = {name: read_v(name, zeros if x is None else x, stacked=True) for name, x in directions.items()}
-    check_stacks(read)
+    nothing, read_v = np.zeros(shape_of(state["v"])), model.mechanism._read_v
+    read = {name: read_v(name, nothing if x is None else x, stacked=True) for name, x in directions.items()}
+    check_stacks(read if axes_of(state["q"]) == 1 else {"v": read_v("v", state["v"], stacked=True), **read})
     return forward_dynamics_derivatives(model, **state, wrenches=wrenches, u=u), [*read.values()]
 
 

@@ -13,7 +13,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
 from titop.graph.network.connections import Joined
 from titop.solvers.arguments.reading import is_world, of_one_state
-from titop.solvers.arguments.rowwise import at_rows, read_states, rowwise
+from titop.solvers.arguments.rowwise import Stack, at_rows, read_states, rowwise
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.interaction_loads import contacts_of, target_motion
 from titop.solvers.mechanism.inputs import acting_inputs
@@ -22,7 +22,6 @@ from titop.solvers.model.kinematics import pose, rotate_vectors
 from titop.solvers.model.mechanism import Resolved
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.signals.values import quantity_value
-from titop.solvers.support.threads import call_in_parts
 
 
 def reaction(
@@ -192,7 +191,7 @@ def contacts(model: Resolved, q: Any, v: Any, name: str | None = None, x: Any = 
     loops = _contacts_of(model, name)
     names = tuple(name for loop in loops for name in loop.closure.point_names)
     inputs = model.mechanism.inputs.whole(None, x)
-    touched = _touched_together(model, q, v, loops)
+    touched = _touched_together(model, q, v, None if x is None else inputs, loops)
     touched = _touches(model, q, v, inputs, loops) if touched is None else touched
     gaps = touched[..., 0]
     return Contacts(names, gaps, np.maximum(-gaps, 0.0), touched[..., 1:4], touched[..., 4:])
@@ -206,7 +205,7 @@ def _contacts_of(model: Resolved, name: str | None) -> list[Joined]:
     return [*by_name.values()] if name is None else [by_name[name]]
 
 
-def _touched_together(model: Resolved, q: Any, v: Any, loops: list[Joined]) -> Array | None:
+def _touched_together(model: Resolved, q: Any, v: Any, u: Array | None, loops: list[Joined]) -> Array | None:
     """Return what `_touches` does at stacked states, in lanes; None where each has to be asked for."""
     calls = model._calls
     if calls.kernels is None or axes_of(q) != 2:
@@ -214,8 +213,15 @@ def _touched_together(model: Resolved, q: Any, v: Any, loops: list[Joined]) -> A
     kernels = [calls.touches[loop.closure.name] for loop in loops]
     q, v = (np.ascontiguousarray(x, float) for x in read_states(model.mechanism, {"q": q, "v": v}, stacked=True, unit=False))
     parts = [np.empty((len(q), len(loop.closure.point_names), 7)) for loop in loops]
+    stack = Stack((q, v), None, u)
     for kernel, part in zip(kernels, parts, strict=True):
-        if kernel is None or call_in_parts(calls.threads, kernel.call, q, v, part) != DONE:
+        try:
+            if (
+                kernel is None
+                or calls.run_stacked(kernel, lambda rows, part=part: (q[rows], v[rows], part[rows]), stack) != DONE
+            ):
+                return None
+        except TypeError:
             return None
     return np.concatenate([np.empty((len(q), 0, 7)), *parts], axis=1)
 

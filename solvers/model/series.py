@@ -12,21 +12,21 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.series_arrays import SeriesArray, derivatives
 from titop.blocks.basics.spatial import Array, skew
-from titop.blocks.basics.user_input import axes_of
+from titop.blocks.basics.user_input import axes_of, shape_of
 from titop.solvers.arguments.reading import as_arrays, store
 from titop.solvers.constraints.engine_interface import EquationSeries
 from titop.solvers.mechanism.kernel_calls import DONE, names_key
 from titop.solvers.model.mechanism import Resolved
 from titop.solvers.series import causality
 from titop.solvers.series.base_twists import BaseTwists
-from titop.solvers.series.series_arguments import acting_series, at_states, read_numbers, read_stack
+from titop.solvers.series.series_arguments import acting_series, at_states, read_numbers, read_stack, stacked_series
 
 
 class MotionSeries(NamedTuple):
@@ -103,6 +103,9 @@ def inverse_dynamics_series(
         results = _by_kernel(model, "inverse_dynamics_series", None, (q, v_series[:, :rows]), -1)
         if results and rows <= v_series.shape[1]:
             return store(results[0], out)
+    given, loads = {"q": q, "v_series": v_series}, (wrenches, u, twists)
+    if order is actuated is None and (results := _under_loads(model, "inverse_dynamics_series", (), given, loads, -1)):
+        return store(results[0], out)
     one = partial(inverse_dynamics_series, model, order=order, actuated=actuated, twists=twists)
     at_all = _at_stack(model, one, {"q": q, "v_series": v_series}, {"wrenches": wrenches, "u": u})
     if at_all is not None:
@@ -161,6 +164,9 @@ def forward_dynamics_series(
     if is_plain and (results := _by_kernel(model, "forward_dynamics_series", None, (q, v, tau_series))):
         return store(results[0], out)
     one, states = partial(forward_dynamics_series, model, twists=twists), {"q": q, "v": v, "tau_series": tau_series}
+    given, mask = states | {"a_series": np.zeros(shape_of(tau_series))}, np.zeros(model.nv, dtype=bool)
+    if results := _under_loads(model, "hybrid_dynamics_series", (mask,), given, (wrenches, u, twists)):
+        return store(results[0], out)
     at_all = _at_stack(model, one, states, {"wrenches": wrenches, "u": u})
     if at_all is not None:
         return store(at_all, out)
@@ -225,11 +231,14 @@ def hybrid_dynamics_series(
         return results[0], results[1]
     one = partial(hybrid_dynamics_series, model, prescribed=prescribed, twists=twists)
     states = {"q": q, "v": v, "tau_series": tau_series, "a_series": a_series}
+    mask = model.mechanism.prescribed(prescribed)
+    if results := _under_loads(model, "hybrid_dynamics_series", (mask,), states, (wrenches, u, twists)):
+        return results[0], results[1]
     at_all: Any = _at_stack(model, one, states, {"wrenches": wrenches, "u": u})
     if at_all is not None:
         return at_all[0], at_all[1]
     efforts = _read_rows(model, "tau_series", tau_series, None, 1)
-    motion, mask = _read_rows(model, "a_series", a_series, len(efforts), 1), model.mechanism.prescribed(prescribed)
+    motion = _read_rows(model, "a_series", a_series, len(efforts), 1)
     return _hybrid_series(model, q, v, efforts, motion, mask, wrenches, u, twists)
 
 
@@ -257,6 +266,29 @@ def _by_kernel(
         if run is not None and run(*arrays) == DONE:
             return arrays[len(given) :]
     except TypeError:  # what has to be checked in detail
+        pass
+    return []
+
+
+def _under_loads(
+    model: Resolved, name: str, mask: tuple[Array, ...], states: Mapping[str, Any], loads: tuple[Any, Any, Any], more: int = 0
+) -> list[Array]:
+    """Return a kernel's results at stacked states as `_by_kernel` does, under `loads`: wrenches and inputs, for body twists."""
+    mechanism, (wrenches, u, twists) = cast(Any, model.mechanism), loads
+    is_loaded, is_stack = wrenches is not None or u is not None, axes_of(states["q"]) == 2
+    if not (is_loaded and is_stack and twists == "body") or mechanism.is_constrained or model._calls.kernels is None:
+        return []
+    try:
+        q, *arrays = mechanism._read_q(states["q"], stacked=True), *(read_numbers(*each) for each in [*states.items()][1:])
+        count, rows = len(q), arrays[-1].shape[1] + more
+        pushes, driven = stacked_series(mechanism.inputs, mechanism.ports, wrenches, u, count, rows)
+        if "tau_series" in states:
+            arrays[1] = arrays[1] + driven
+        results = [np.empty((count, rows, model.nv)) for _ in range(1 + len(mask))]
+        if mechanism.engine.series.at_stack(name, mask, (q, *arrays), pushes, results):
+            results[-1] -= driven
+            return results
+    except (ValueError, TypeError, IndexError):  # what has to be checked in detail
         pass
     return []
 

@@ -13,9 +13,11 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import axes_of
 from titop.blocks.contract.block import Block
 from titop.blocks.interactions.interaction import power_of, stored_rate
-from titop.solvers.arguments.rowwise import rowwise
+from titop.solvers.arguments.reading import check_stacks
+from titop.solvers.arguments.rowwise import read_states, rowwise
 from titop.solvers.constraints.engine_interface import StateDerivatives
 from titop.solvers.constraints.interaction_loads import stated_motions
 from titop.solvers.mechanism.conditioning import Conditioning
@@ -182,7 +184,6 @@ def actuation_rows(model: Resolved, q: Any) -> Array:
     return model.mechanism.engine.observations.actuation_matrix(q).T
 
 
-@rowwise
 def conditioning(model: Resolved, q: Any) -> Conditioning:
     """Return how rounding affects forward dynamics of the tree, without closures and gears, at a configuration.
 
@@ -201,7 +202,7 @@ def conditioning(model: Resolved, q: Any) -> Conditioning:
     True
     """
     mechanism = model.mechanism
-    return conditioning_of(mechanism.engine.dynamics.pivots(mechanism._read_q(q)), model.coordinate_names)
+    return conditioning_of(mechanism.engine.dynamics.pivots(mechanism._read_q(q, stacked=True)), model.coordinate_names)
 
 
 def energy(model: Resolved, q: Any, v: Any, x: Any = None) -> Energy:
@@ -335,8 +336,17 @@ def state_efforts(model: Resolved, q: Any, v: Any, x: Any = None, u: Any = None)
     return efforts
 
 
-@rowwise
 def _of_states(model: Resolved, q: Any, v: Any, u: Any, ask: Callable[..., Any]) -> Any:
-    """Return the result of `ask`, a function of the engine's part for first-order states, at a state."""
+    """Return the result of `ask`, a function of the engine's part for first-order states, at a state or at stacked ones."""
+    mechanism, kernels = model.mechanism, model._calls.kernels
+    if kernels is not None and axes_of(q) == 2:
+        states = read_states(mechanism, {"q": q, "v": v}, stacked=True)
+        check_stacks({"q": states[0], **({"u": u} if u.ndim == 2 else {})})
+        return ask(mechanism.engine.states, *map(np.ascontiguousarray, states), u)
+    return _of_state(model, q, v, u, ask)
+
+
+@rowwise
+def _of_state(model: Resolved, q: Any, v: Any, u: Any, ask: Callable[..., Any]) -> Any:
     mechanism = model.mechanism
     return ask(mechanism.engine.states, mechanism._read_q(q), mechanism._read_v("v", v), u)

@@ -64,6 +64,26 @@ def acting_series(
     return pushes, values @ inputs.motors.T
 
 
+def stacked_series(
+    inputs: Inputs, ports: Mapping[str, Any], wrenches: Mapping[str, Any] | None, u: Any, count: int, rows: int
+) -> tuple[list[Push], Array]:
+    """Return what `acting_series` does for `count` states: each push stacked once more, and efforts (count, rows, nv).
+
+    Loads as `at_states` has them. Raises `ModelError` as `acting_series`.
+    """
+
+    def flat(value: Any, axes: int) -> Array:
+        array = _held(read_numbers("loads", value), rows, axes)
+        shape = array.shape[len(array.shape) - axes - 1 :]
+        return np.broadcast_to(array, (count, *shape)).reshape(-1, *shape[1:])
+
+    acting = {port: flat(wrench, 1) for port, wrench in read_mapping("wrenches", wrenches or {}).items()}
+    if u is not None:
+        u = {name: flat(value, 0) for name, value in u.items()} if isinstance(u, Mapping) else flat(u, 1)
+    pushes, driven = acting_series(inputs, ports, acting, u, count * rows)
+    return _rows_of(pushes, np.arange(count * rows).reshape(count, rows)), driven.reshape(count, rows, len(inputs.motors))
+
+
 def _read_inputs(inputs: Inputs, u: Any, rows: int) -> Array:
     if not isinstance(u, Mapping):
         return read_stack("u", _held(read_numbers("u", u), rows, 1), rows, len(inputs.names), inputs.names)

@@ -36,10 +36,9 @@ class Bound:
     """A compiled function on the tables of a system: `call` takes a state and the arrays that results are written into.
 
     - `function`: takes the arguments `before`, the tables, the arguments `behind`, a state and results; returns a status;
-    - `shares`: whether efforts are split between actuators and constraints. The last argument before the tables then are the
-      efforts (nv) of inputs, which act in addition;
+    - `shares`: whether efforts are split between actuators and constraints. The last argument `behind` then are efforts (nv) of
+      inputs, which act in addition: none;
     - `imposed` (nv): the coordinates whose motion is imposed;
-    - `is_kept`: whether it is worth keeping for further calls;
     - `of_stacks`: returns the function for stacked states, or that with forces of each behind, and what makes its tables from
       these.
     """
@@ -52,11 +51,10 @@ class Bound:
         behind: tuple[Any, ...] = (),
         shares: bool = False,
         imposed: Array | None = None,
-        is_kept: bool = True,
         of_stacks: Callable[[bool], tuple[Callable[..., int], Any]] | None = None,
     ) -> None:
         self._parts, self._tables, self.shares, self.imposed = (function, before, behind), tables, shares, imposed
-        self.is_kept, self._of_stacks = is_kept, of_stacks
+        self._of_stacks = of_stacks
         self.call = partial(function, *before, *tables, *behind)
 
     @classmethod
@@ -107,10 +105,11 @@ class Bound:
         function, before, behind = self._parts
         return partial(function, *before, *tables, *behind)
 
-    def beside(self, driven: Array) -> Bound:
-        """Return the function for the efforts that are needed in addition to `driven` ones (nv)."""
+    @cached_property
+    def beside(self) -> Bound:
+        """The function that takes the efforts of inputs as its first argument, if it `shares` efforts."""
         function, before, behind = self._parts
-        return Bound(function, (*before[:-1], driven), self._tables, behind, is_kept=False, of_stacks=self._of_stacks)
+        return Bound(function, before, self._tables, behind[:-1], of_stacks=self._of_stacks)
 
 
 class _InLanes(Bound):
@@ -146,11 +145,11 @@ class Acting:
         closed = [str(ref) for loop in system.mechanism.rigid_loops for ref in (loop.first, loop.second)] if closing else []
         loads = (*(WrenchPlace(port, False) for port in known), *places, *(WrenchPlace(port, False) for port in closed))
         loaded = system.with_loads_at(loads) if loads else system
-        self._tables, self._count, self._loads = loaded.arrays, len(ports), len(loads)
+        self._loaded, self._tables, self._count, self._loads = loaded, loaded.arrays, len(ports), len(loads)
         acting = [(system.acting_inputs[name], columns) for name, columns in inputs.driving] if driven else []
-        #: Indices of the inputs of interactions among the numbers and among the inputs, and the numbers without inputs.
+        #: Indices of the inputs of interactions among the numbers, in order, and among the inputs; the numbers without inputs.
         where = [(at, k) for place, columns in acting for at, k in zip(_each(place), _each(columns), strict=True)]
-        self._places = np.array(where, dtype=np.int64).reshape(-1, 2).T.copy()
+        self._places = np.array(sorted(where), dtype=np.int64).reshape(-1, 2).T.copy()
         self._resting = self._tables[2][:, self._places[0]] if acting else np.zeros((1, 0))
         #: The inputs that act as wrenches at places, and these wrenches per unit of each.
         self._columns = np.array([inputs.columns if driven else []], dtype=np.int64)
@@ -185,14 +184,21 @@ class Acting:
             self.copies.append(copy)
         return status
 
+    @cached_property
+    def _own_tables(self) -> tuple[Array, ...]:
+        """The tables in which the inputs of interactions stand behind the loads."""
+        inputs = self._places.shape[1]
+        return self._loaded.with_own_inputs(inputs).arrays if inputs else self._tables
+
     def under_forces(self, bound: Bound, wrenches: Sequence[Any], u: Array | None, count: int) -> tuple[Any, Array] | None:
-        """Return a kernel of stacked states with forces of their own, and these; None where inputs act in another way.
+        """Return a kernel of stacked states with forces and inputs of their own, and these; None where there is none.
 
         Arguments are as for `run_rows`; raises `TypeError` as there.
         """
-        if bound.under_forces is None or (u is not None and self._places.size):
+        if bound.under_forces is None:
             return None
-        forces = np.zeros((count, self._loads, 6))
+        more = len(self._own_tables[1]) - len(self._tables[1])
+        forces = np.zeros((count, self._loads + more, 6))
         for k, wrench in enumerate(wrenches):
             if type(wrench) is not np.ndarray or wrench.shape not in ((6,), (count, 6)):
                 raise TypeError
@@ -201,9 +207,11 @@ class Acting:
             if u.shape not in ((self._driven,), (count, self._driven)):
                 raise TypeError
             forces[:, self._count :][:, : self._columns.size] = u[..., self._columns[0], None] * self._units
+            inputs = forces[:, self._loads :].reshape(count, 6 * more)
+            inputs[:, : self._places.shape[1]] = self._resting + u[..., self._places[1]]
         if not all_finite(forces):
             raise TypeError
-        return bound.under_forces.on(self._tables), forces
+        return bound.under_forces.on(self._own_tables), forces
 
     def new_copy(self) -> _TablesCopy:
         """Return a copy of the tables, with functions that write loads into it."""
@@ -234,13 +242,11 @@ def _called_at(k: int, call: Callable[..., int], arguments: tuple[Any, ...]) -> 
 
 
 def _call_on(copy: _TablesCopy, bound: Bound) -> Any:
-    """Return a kernel bound to a copy of the tables; keep it there if it is worth it."""
+    """Return a kernel bound to a copy of the tables, and keep it there."""
     tables, calls, _, _ = copy
-    call = bound.on(tables)
-    if bound.is_kept:
-        if len(calls) == _MOST_CALLS:
-            calls.clear()
-        calls[bound] = call
+    if len(calls) == _MOST_CALLS:
+        calls.clear()
+    calls[bound] = call = bound.on(tables)
     return call
 
 

@@ -38,13 +38,14 @@ def constrained_derivatives(
 def least_efforts(system: PackedSystem, actuated: Array, with_mass: bool = False) -> Bound:
     """Return inverse dynamics with efforts of least norm on `actuated` coordinates, and the mass matrix if `with_mass`."""
     entry = closure_entries.constrained_mass_inverse if with_mass else closure_entries.constrained_inverse
-    return Bound.of(system, entry, system.loops, actuated, np.zeros(system.mechanism.nv), shares=True)
+    return Bound.of(system, entry, system.loops, actuated, behind=(np.zeros(system.mechanism.nv),), shares=True)
 
 
 def shared_derivatives(system: PackedSystem, actuated: Array) -> Bound:
     """Return the derivatives of efforts of least norm on `actuated` coordinates."""
-    before = system.tables.paths, system.loops, actuated, np.zeros(system.mechanism.nv)
-    return Bound.of(system, derivative_entries.shared_derivatives, *before, tables=system.closing(), shares=True)
+    before, behind = (system.tables.paths, system.loops, actuated), (np.zeros(system.mechanism.nv),)
+    entry, tables = derivative_entries.shared_derivatives, system.closing()
+    return Bound.of(system, entry, *before, tables=tables, behind=behind, shares=True)
 
 
 def nearest_motion(system: PackedSystem, second: bool) -> Any:

@@ -18,10 +18,11 @@ from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDyna
 from titop.solvers.engines.compiled.rounding import pivots_at
 from titop.solvers.kernels.entries import closure_entries, derivative_entries, dynamics_entries, hybrid_entries, series_entries
 from titop.solvers.mechanism.conditioning import Pivots
-from titop.solvers.mechanism.inputs import PortPush, Push, WrenchPlace, own_efforts
-from titop.solvers.mechanism.kernel_calls import real_only
+from titop.solvers.mechanism.inputs import PortPush, Push, WrenchPlace, own_efforts, port_pushes
+from titop.solvers.mechanism.kernel_calls import DONE, real_only
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.prepared import PreparedDynamics
+from titop.solvers.support.threads import call_in_parts
 
 #: From this number of coordinates per effort on, one elimination for each effort is faster than factors of the mass matrix.
 _LEAST_SAVED = 8
@@ -120,8 +121,8 @@ class CompiledDynamics:
 class CompiledSeries:
     """The series of the compiled engine; see `SeriesCore` for its functions."""
 
-    def __init__(self, mechanism: Mechanism, system: PackedSystem) -> None:
-        self._mechanism, self._system = mechanism, system
+    def __init__(self, mechanism: Mechanism, system: PackedSystem, calls: CompiledCalls) -> None:
+        self._mechanism, self._system, self._calls = mechanism, system, calls
 
     @cached_property
     def reference(self) -> SeriesCore:
@@ -161,6 +162,19 @@ class CompiledSeries:
         self._system.raise_for(kernel(changes, mask, *tables, *state, *stacks, accelerations, efforts))
         return accelerations, efforts
 
+    def at_stack(
+        self, name: str, mask: Sequence[Array], states: Sequence[Array], pushes: Sequence[Push], results: Sequence[Array]
+    ) -> bool:
+        """Write the results of a kernel at stacked states, of hybrid dynamics for a `mask`; tell whether it could be used."""
+        if not self._serves(pushes) or any(len(part) != len(states[0]) for part in states):
+            return False
+        threads, wrenches = self._calls.threads, port_pushes(pushes)
+        bound = Bound.of(self._loaded(wrenches), getattr(series_entries, name), CONSTANT, *mask)
+        if not wrenches:
+            return bound.at_stack(*states, *results, threads=threads) == DONE
+        under, forces = bound.under_forces, np.concatenate([push.wrench for push in wrenches], axis=1)
+        return under is not None and call_in_parts(threads, under.call, *states, *results, forces) == DONE
+
     def equation_series(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> EquationSeries:
         return self.reference.equation_series(q, v_series, pushes)
 
@@ -177,13 +191,12 @@ class CompiledSeries:
         return PortSeries(series[:, :9].reshape(-1, 3, 3), series[:, 9:12], series[:, 12:])
 
     def _acting(self, pushes: Sequence[Push], rows: int) -> tuple[Array, tuple[Array, ...]]:
-        """Return the derivatives of wrenches on ports, as kernels take them, and the tables on which these wrenches act."""
-        wrenches = [push for push in pushes if isinstance(push, PortPush)]
+        """Return wrenches on ports with their derivatives, as kernels take them, and the tables with these loads."""
+        wrenches = port_pushes(pushes)
         if not wrenches:
             return CONSTANT, self._system.arrays
-        stacks = [np.ascontiguousarray(real_only(push.wrench, f"the wrench on {push.port}"), float) for push in wrenches]
-        changes = np.vstack([stack[1:rows] for stack in stacks])
-        loaded = self._system.with_pushes(
-            [push._replace(wrench=stack[0]) for push, stack in zip(wrenches, stacks, strict=True)]
-        )
-        return changes, loaded.arrays
+        changes = [real_only(push.wrench, f"the wrench on {push.port}")[:rows] for push in wrenches]
+        return np.vstack(changes).astype(float), self._loaded(wrenches).arrays
+
+    def _loaded(self, wrenches: Sequence[PortPush]) -> PackedSystem:
+        return self._system.with_loads_at(tuple([WrenchPlace(push.port, push.inertial) for push in wrenches]))

@@ -69,11 +69,11 @@ class CompiledEngine:
 
     @cached_property
     def states(self) -> CompiledStates:
-        return CompiledStates(self._mechanism, self.system)
+        return CompiledStates(self._mechanism, self.system, self.calls)
 
     @cached_property
     def series(self) -> CompiledSeries:
-        return CompiledSeries(self._mechanism, self.system)
+        return CompiledSeries(self._mechanism, self.system, self.calls)
 
     @cached_property
     def observations(self) -> CompiledObservations:

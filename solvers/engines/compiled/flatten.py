@@ -397,7 +397,7 @@ class _Flattening:
                     self.ints.add(Q=q, V=v)
                     self.sources.add()
                 rows, moved, width = 6 * p + n, layout.MOTION_SIZE * p + 2 * n, 6 * max(p - 1, 0) + 6 * p + 2 * n
-                self.law_size += moved + rows
+                self.law_size += moved + driven["ACT_INPUTS"] + rows
                 self.slopes_size += rows * width + 12 * p + width
                 acting.append(ActingBlock(loop.closure, row))
         return tuple(acting)

@@ -44,6 +44,7 @@ from titop.solvers.kernels.entries import (
     series_entries,
 )
 from titop.solvers.kernels.entries.pair import Pair
+from titop.solvers.kernels.interface import layout
 from titop.solvers.model.mechanism import Mechanism
 
 
@@ -225,8 +226,8 @@ class CompiledCalls:
         system, stage = self._system, touches_stage(contacts_of(self._mechanism)[name].closure)
         if stage is None or not stage.is_for_lanes or not system.has_lanes(observation_entries.touches):
             return None
-        before = interaction_rows(system)[name], stage.in_lanes.address
-        return Bound.of(system, observation_entries.touches, *before).stacked
+        before, of_stacks = interaction_rows(system)[name], partial(system.kernel_in_lanes, observation_entries.touches)
+        return Bound(lambda *_: layout.NOT_FINITE, (before, stage.in_lanes.address), system.arrays, of_stacks=of_stacks)
 
     @cached_property
     def motion_slopes(self) -> Variants:

@@ -15,8 +15,10 @@ from titop.blocks.contract.description import mass_and_moment
 from titop.blocks.interactions.soft_tendon import SoftPath
 from titop.graph.network.connections import Joined
 from titop.solvers.arguments.reading import of_one_state
+from titop.solvers.arguments.rowwise import Stack
 from titop.solvers.constraints.engine_interface import StateDerivatives
 from titop.solvers.constraints.interaction_loads import touch_rows
+from titop.solvers.engines.compiled.acted_on import Bound
 from titop.solvers.engines.compiled.compiled_readings import IDENTITY
 from titop.solvers.engines.compiled.function_kernels import CompiledCalls
 from titop.solvers.engines.compiled.law_kinds import run_line
@@ -159,29 +161,36 @@ def surrounded(system: PackedSystem) -> list[GeneralBlock]:
 class CompiledStates:
     """The first-order states of the compiled engine; see `StatesCore` for its functions."""
 
-    def __init__(self, mechanism: Mechanism, system: PackedSystem) -> None:
-        self._mechanism, self._system = mechanism, system
+    def __init__(self, mechanism: Mechanism, system: PackedSystem, calls: CompiledCalls) -> None:
+        self._mechanism, self._system, self._calls = mechanism, system, calls
 
     def rates(self, q: Array, v: Array, u: Array) -> Array:
-        system, rates = self._system, np.empty(len(self._mechanism.inputs.state_names))
-        if len(rates):
-            state = real_only(q, "q"), real_only(v, "v")
-            system.raise_for(state_entries.state_rates(*self._driven(u), *state, rates))
+        rates = np.empty((*q.shape[:-1], len(self._mechanism.inputs.state_names)))
+        if rates.size:
+            self._ask(Bound.of(self._system, state_entries.state_rates), q, v, u, rates)
         return rates
 
     def slopes(self, q: Array, v: Array, u: Array) -> tuple[StateDerivatives, Array]:
-        system, nv, nx = self._system, self._mechanism.nv, len(self._mechanism.inputs.state_names)
-        by_state, by_w, efforts = np.zeros((2 * nx, nv)), np.zeros((nx, self._mechanism.inputs.count)), np.empty((nx, nv))
-        if nx:
-            columns, (ints, *tables) = self._columns, self._driven(u)
-            driven, state = np.empty((nx, len(columns))), (real_only(q, "q"), real_only(v, "v"))
-            results = by_state, driven, efforts
-            system.raise_for(
-                state_entries.state_slopes(ints, system.inertial.ints, *tables, system.tables.paths, *state, *results)
-            )
-            by_w[:, columns] = driven
-        parts = by_state[:nx], by_state[nx:], *np.split(by_w, [len(self._mechanism.inputs.names)], axis=1)
-        return StateDerivatives(*parts), efforts.T
+        system, nv, nx, rows = self._system, self._mechanism.nv, len(self._mechanism.inputs.state_names), q.shape[:-1]
+        by_state, efforts = np.zeros((*rows, 2 * nx, nv)), np.empty((*rows, nx, nv))
+        by_w = np.zeros((*rows, nx, self._mechanism.inputs.count))
+        if by_w.size:
+            driven = np.empty((*rows, nx, len(self._columns)))
+            slopes = Bound.of(system, state_entries.state_slopes, system.inertial.ints, behind=(system.tables.paths,))
+            self._ask(slopes, q, v, u, by_state, driven, efforts)
+            by_w[..., self._columns] = driven
+        by_u, by_x = np.split(by_w, [len(self._mechanism.inputs.names)], axis=-1)
+        return StateDerivatives(by_state[..., :nx, :], by_state[..., nx:, :], by_u, by_x), efforts.swapaxes(-1, -2)
+
+    def _ask(self, bound: Bound, q: Array, v: Array, u: Array, *results: Array) -> None:
+        """Let a kernel write its results at a state, or at stacked ones."""
+        arrays = real_only(q, "q"), real_only(v, "v"), *results
+        if q.ndim == 2:
+            stack = Stack(arrays[:2], None, u)
+            status = self._calls.run_stacked(bound, lambda rows: tuple([part[rows] for part in arrays]), stack)
+        else:
+            status = bound.on(self._driven(u))(*arrays)
+        self._system.raise_for(status)
 
     def following(self, q: Array, v: Array, u: Array, begun: Array, guess: Array, half: float) -> tuple[Array, Array]:
         x, inverse = guess.copy(), np.zeros((len(guess),) * 2)

@@ -180,7 +180,7 @@ class PackedSystem:
 
     def has_lanes(self, pair: Pair) -> bool:
         """Tell whether a pair has a kernel that computes with several states of the system at once."""
-        return pair.stacked is not None and not self.mechanism.inputs.state_names and calling.obstacle() is None
+        return pair.stacked is not None and calling.obstacle() is None
 
     def kernel_in_lanes(
         self, pair: Pair, forced: bool = False
@@ -312,6 +312,13 @@ class PackedSystem:
         ints[0, layout.LOADS] += len(places)
         ints[0, layout.INERTIAL_LOADS] |= any(place.inertial for place in places)
         return self.variant(ints=ints, floats=np.vstack([self.floats, floats]))
+
+    def with_own_inputs(self, count: int) -> PackedSystem:
+        """Return the system with space for inputs of interactions that a state has of its own, six a row behind all others."""
+        rows = -(-count // 6)
+        ints = np.vstack([self.ints, np.full((rows, layout.INT_COLUMNS), -1, dtype=np.int64)])
+        ints[0, layout.OWN_INPUTS] = len(self.ints)
+        return self.variant(ints=ints, floats=np.vstack([self.floats, np.zeros((rows, layout.FLOAT_COLUMNS))]))
 
     @cached_property
     def with_all_ports(self) -> PackedSystem:

@@ -191,7 +191,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
 
     def with_lanes(self, tables: MemberTables) -> MemberTables | None:
         """Return the tables of members that step in lanes, None if they do not: of several, in lanes if they are their own."""
-        if len(tables.table) == 1 or not self._system.has_lanes(stepping_entries.open_lane_steps):
+        if len(tables.table) == 1 or len(self._states) or not self._system.has_lanes(stepping_entries.open_lane_steps):
             return None
         return tables if len(tables.floats) == 1 else tables._replace(lanes=(in_lanes(tables.floats), in_lanes(tables.numbers)))
 

@@ -124,17 +124,17 @@ class PythonInteraction:
     ) -> Callback:
         """Return the stage that writes the numbers of an answer: of a user's, `size` many for p ports, n coordinates."""
 
-        def stage(p: int, n: int, m: int, _states: int, count: int, _stages: int, numbers: int, motion: int, to: int) -> None:
-            values = np.concatenate([np.ravel(part) for part in answer(self._motion(p, n, m, count, numbers, motion))])
+        def stage(p: int, n: int, m: int, _states: int, _count: int, _stages: int, _numbers: int, motion: int, to: int) -> None:
+            values = np.concatenate([np.ravel(part) for part in answer(self._motion(p, n, m, motion))])
             _array(to, size(p, n) if size else values.size)[:] = values
 
         return Callback(stage, len(INTERACTION_CALL))
 
-    def _motion(self, p: int, n: int, m: int, count: int, numbers: int, motion: int) -> TargetMotion:
+    def _motion(self, p: int, n: int, m: int, motion: int) -> TargetMotion:
         """Return the motion of the interaction's targets from where it stands."""
-        row = _array(motion, layout.MOTION_SIZE * p + 2 * n).copy()
-        ports, coordinates = row[: layout.MOTION_SIZE * p].reshape(p, layout.MOTION_SIZE), row[layout.MOTION_SIZE * p :]
-        u, x = self.interaction.inputs_and_states(_array(numbers, count)[count - m :].copy())
+        row = _array(motion, layout.MOTION_SIZE * p + 2 * n + m).copy()
+        at_ports, coordinates, inputs = np.split(row, [layout.MOTION_SIZE * p, layout.MOTION_SIZE * p + 2 * n])
+        ports, (u, x) = at_ports.reshape(p, layout.MOTION_SIZE), self.interaction.inputs_and_states(inputs)
         return TargetMotion(
             ports[:, :9].reshape(p, 3, 3), ports[:, 9:12], ports[:, 12:], coordinates[:n], coordinates[n:], u, x
         )

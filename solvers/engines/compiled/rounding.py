@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from titop.blocks.basics.spatial import Array, cross, twist_transport
+from titop.blocks.basics.spatial import Array, cross
 from titop.blocks.basics.tolerances import CANCELLED, LOOSE_RANK
 from titop.blocks.contract.block import Block, PortRef
 from titop.solvers.engines.compiled.packed import PackedSystem
@@ -33,7 +33,7 @@ def element_parts(
     """Return the world and, for each element, its joint and what that carries.
 
     - `ints`, `floats`, `law`, `work`: the kernels' tables, the laws of general blocks and known poses (see
-      `titop.solvers.kernels.interface.layout`);
+      `titop.solvers.kernels.interface.layout`), the last two of one state or of stacked ones;
     - `frames` (elements, 12): poses of the bodies' reference frames in their elements;
     - `bodies`: the bodies by their elements, with the ports on which they hang.
     """
@@ -49,7 +49,7 @@ def element_parts(
         )
         coordinates = slice(ints[i, layout.OWN_V], ints[i, layout.OWN_V] + ints[i, layout.OWN])
         size, o = 6 + ints[i, layout.OWN], ints[i, layout.LAW]
-        inertia = inertias[i] if o < 0 else law[o:][: size * size].reshape(size, size)
+        inertia = inertias[i] if o < 0 else law[..., o : o + size * size].reshape(*law.shape[:-1], size, size)
         added = rounded[i] if o < 0 else np.zeros((size, size))
         parts.append(EliminatedPart(2 * i - 1, coordinates, inertia, added, np.hstack([_AXES, subspace])))
     return parts
@@ -65,13 +65,23 @@ def _subspace(ints: Array, floats: Array, i: int) -> Array:
 
 def _from_parent(ints: Array, law: Array, work: Array, i: int) -> Array:
     """Return the transport from an element's parent, and its own coordinates, to the element."""
-    p, o = ints[i, layout.PARENT], ints[i, layout.PORT]
-    onto = twist_transport(work[i, layout.R :][:9].reshape(3, 3), work[i, layout.P :][:3])
+    p, o, rows = ints[i, layout.PARENT], ints[i, layout.PORT], law.shape[:-1]
+    onto = _transport(work[..., i, layout.R :], work[..., i, layout.P :])
     n = ints[p, layout.OWN] if p else 0  # the row of the world is the header
     if o < 0:
-        return np.hstack([onto, np.zeros((6, n))])
-    at_port = twist_transport(law[o:][:9].reshape(3, 3), law[o + layout.PORT_P :][:3])
-    return onto @ np.hstack([at_port, law[o + layout.PORT_S :][: 6 * n].reshape(6, n)])
+        return np.concatenate([onto, np.zeros((*rows, 6, n))], axis=-1)
+    at_port = _transport(law[..., o:], law[..., o + layout.PORT_P :])
+    subspace = law[..., o + layout.PORT_S :][..., : 6 * n].reshape(*rows, 6, n)
+    return onto @ np.concatenate([at_port, subspace], axis=-1)
+
+
+def _transport(rotation: Array, position: Array) -> Array:
+    """Return the transport (6, 6) of twists to poses, with which rows of numbers begin."""
+    rows = rotation.shape[:-1]
+    back, transport = rotation[..., :9].reshape(*rows, 3, 3).swapaxes(-1, -2), np.zeros((*rows, 6, 6))
+    transport[..., :3, :3] = transport[..., 3:, 3:] = back
+    transport[..., :3, 3:] = back @ cross(position[..., None, :3], np.eye(3))
+    return transport
 
 
 def _rigid_inertias(ints: Array, floats: Array, frames: Array, bodies: Mapping[int, PortRef]) -> tuple[Array, Array]:
@@ -108,12 +118,16 @@ def plainly_sound(system: PackedSystem) -> float:
 
 
 def pivots_at(system: PackedSystem, q: Array) -> Pivots:
-    """Return the pivots of the tree's elimination (nv, no unit)."""
-    nv, system = system.mechanism.nv, system.apart
-    law, work = system.bare.outward(real_only(q, "q"), np.zeros(nv), layout.INVERSE_COLUMNS)
+    """Return the pivots of the tree's elimination (nv, no unit), stacked for stacked configurations."""
+    nv, system, places, columns = system.mechanism.nv, system.apart, np.atleast_2d(real_only(q, "q")), layout.INVERSE_COLUMNS
+    count, size, elements = len(places), system.ints[0, layout.LAW_SIZE], len(system.tables.constants)
     bodies = {system.tables.elements[c.child.block.name]: c.child for c in system.assembly.connections}
-    parts = element_parts(system.ints, system.floats, system.frames, bodies, law[0], work)
-    return find_pivots(parts, np.zeros(nv, dtype=bool))
+    law, work = np.empty((count, size)), np.empty((count, elements, columns))
+    for k, place in enumerate(places):
+        (law[k],), work[k] = system.bare.outward(place, np.zeros(nv), columns)
+    parts = element_parts(system.ints, system.floats, system.frames, bodies, law, work)
+    pivots = find_pivots(parts, np.zeros(nv, dtype=bool))
+    return pivots if np.ndim(q) == 2 else Pivots(*(part[0] for part in pivots))
 
 
 def doubtful_pivots(system: PackedSystem, places: Sequence[Array]) -> list[Pivots]:

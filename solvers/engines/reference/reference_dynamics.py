@@ -103,6 +103,9 @@ class ReferenceDynamics:
         return 0.5 * coriolis
 
     def pivots(self, q: Array) -> Pivots:
+        if q.ndim == 2:
+            rows = np.array([self.pivots(each) for each in q]).reshape(len(q), 3, self._nv)
+            return Pivots(*np.moveaxis(rows, 1, 0))
         return find_pivots(self._passes.parts(self._passes.outward_kinematics(q, self._zero)), self._none)
 
     # -- with constraints ------------------------------------------------------------------------------------------------

@@ -68,8 +68,8 @@ def _least_efforts(loops, unknown, driven, ints, floats, numbers, stages, law, q
     return status if status != layout.OK else status_of(tau)
 
 
-@pair(INTS, MASK, VECTOR, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, RESULT)
-def constrained_inverse(loops, unknown, driven, ints, floats, numbers, stages, q, v, a, tau):
+@pair(INTS, MASK, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, STATE, RESULT)
+def constrained_inverse(loops, unknown, ints, floats, numbers, stages, driven, q, v, a, tau):
     """Inverse dynamics of a system with rigid closures into `tau`: the least efforts on the coordinates `unknown`.
 
     Beside these `driven` efforts act. `share_least` says what is left to callers that look closer.
@@ -80,8 +80,8 @@ def constrained_inverse(loops, unknown, driven, ints, floats, numbers, stages, q
     return _least_efforts(loops, unknown, driven, ints, floats, numbers, stages, law, q, v, a, tau, None)
 
 
-@pair(INTS, MASK, VECTOR, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, RESULT, RESULT_ROWS)
-def constrained_mass_inverse(loops, unknown, driven, ints, floats, numbers, stages, q, v, a, tau, matrix):
+@pair(INTS, MASK, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, STATE, RESULT, RESULT_ROWS)
+def constrained_mass_inverse(loops, unknown, ints, floats, numbers, stages, driven, q, v, a, tau, matrix):
     """Inverse dynamics of a system with rigid closures, as `constrained_inverse`, and the mass matrix of the tree."""
     n = tau.size
     if not sizes_fit(ints, q, v, a, tau) or driven.size != n or matrix.shape[0] != n or matrix.shape[1] != n:

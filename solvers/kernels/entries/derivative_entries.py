@@ -269,8 +269,8 @@ def constrained_linear_matrices(tree, paths, loops, ints, floats, numbers, stage
     return status_of_slopes(slopes)
 
 
-@pair(INTS, INTS, MASK, VECTOR, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, RESULT_CUBE)
-def shared_derivatives(paths, loops, unknown, driven, ints, floats, numbers, stages, q, v, a, result):
+@pair(INTS, INTS, MASK, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, STATE, RESULT_CUBE)
+def shared_derivatives(paths, loops, unknown, ints, floats, numbers, stages, driven, q, v, a, result):
     """Derivatives (3, nv, nv) of `constrained_inverse` by q, v and a, `driven` efforts being constant.
 
     With w the efforts, completed to a motion, ``w + J^T lambda = ID - driven`` where they are `unknown`, and ``J w = 0``.

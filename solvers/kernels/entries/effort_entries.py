@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.blocks.basics.choices import everywhere
+from titop.blocks.basics.choices import nowhere, select
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.whole_passes import outward_whole, sizes_fit, status_of, status_of_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at
-from titop.solvers.kernels.interface.stages import address_of, call_block, call_interaction, lane_count
+from titop.solvers.kernels.interface.stages import address_of, call_block, call_interaction
 from titop.solvers.kernels.ports.interactions import next_interaction, write_interactions
 from titop.solvers.kernels.ports.loads import answer_at, load_at_port, push_by_interaction, push_by_surroundings, push_port
 from titop.solvers.kernels.tree.joints import units_hold
@@ -37,31 +37,33 @@ def _add_law(ints, numbers, stages, law, i, q, v, work, sign, efforts):
 def _act(ints, floats, numbers, stages, law, acting, q, still, work, world, result):
     """Add what a unit of each input of interactions changes of what these do; return a status."""
     status = write_interactions(ints, floats, numbers, stages, law, q, still, work, world)
-    if lane_count(q) > 1:
-        return layout.NOT_FINITE  # inputs are so large as a state asks for, numbers the same in all lanes: one by one
-    told = np.empty((1, numbers.shape[1]), q.dtype)
-    for k in range(numbers.shape[1]):
-        told[0, k] = numbers[0, k]
     for k in range(acting.shape[0]):
-        told[0, acting[k, 1]] = 0.0
+        law[0, _input_at(ints, acting, k)] = 0.0
     for k in range(acting.shape[0]):
-        row, at = acting[k, 0], acting[k, 1]
+        row, at = acting[k, 0], _input_at(ints, acting, k)
         o, size = answer_at(ints, row)
         if status == layout.OK:
-            status = call_interaction(ints, told, stages, law, row, layout.ACT, address_of(law, o))
+            status = call_interaction(ints, numbers, stages, law, row, layout.ACT, address_of(law, o))
         without = np.empty((1, size), q.dtype)
         for j in range(size):
             without[0, j] = law[0, o + j]
-        told[0, at] = power_above(without)
+        law[0, at] = power = power_above(without)
         if status == layout.OK:
-            status = call_interaction(ints, told, stages, law, row, layout.ACT, address_of(law, o))
+            status = call_interaction(ints, numbers, stages, law, row, layout.ACT, address_of(law, o))
         if status != layout.OK:
             return status
         for j in range(size):
-            without[0, j] = (law[0, o + j] - without[0, j]) / told[0, at]
-        told[0, at] = 0.0
+            without[0, j] = (law[0, o + j] - without[0, j]) / power
+        law[0, at] = 0.0
         push_by_interaction(ints, floats, law, work, row, without, np.int64(0), result[acting[k, 2]])
     return status
+
+
+@helper
+def _input_at(ints, acting, k):
+    """Return where an input among those `acting` stands in ``law``."""
+    row = acting[k, 0]
+    return answer_at(ints, row)[0] + acting[k, 1] - ints[row, layout.NUMBERS] - ints[row, layout.NUMBER_COUNT]
 
 
 @helper
@@ -70,11 +72,12 @@ def power_above(row):
 
     Inputs act linearly: taken so large they are not lost beside what acts without them, and nothing more is rounded.
     """
-    largest, power = 0.0, 1.0
+    largest = 0.0 * row[0, 0]
+    power = largest + 1.0
     for j in range(row.shape[1]):
         largest = max(largest, abs(row[0, j]))
-    while everywhere(power <= largest) and everywhere(largest < np.inf):
-        power *= 2.0
+    while not nowhere((power <= largest) & (largest < np.inf)):
+        power = select((power <= largest) & (largest < np.inf), 2.0 * power, power)
     return power
 
 

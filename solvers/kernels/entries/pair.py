@@ -74,22 +74,27 @@ def pair(
 #: The forces and torques of a state at loads (k, 6).
 _FORCES = Type("float64", 2, stacked="read")
 
-#: A function that takes them behind the arguments of another.
+#: A function that takes them behind the arguments of another. Series take them beside the table, with their derivatives.
 _UNDER_FORCES = """
 def {name}_under_forces({names}, forces):
-    floats = with_forces(floats, forces, q)
+    {taken}
     return function({names})
 """
 
 
 @cache
 def under_forces(stacked: Pair) -> Pair:
-    """Return the kernels of stacked states, each with forces of its own at the last loads of the table ``floats``."""
+    """Return the kernels of stacked states, each with forces of its own at the last loads of the table ``floats``.
+
+    Those of time derivatives take the derivatives of each force behind it.
+    """
 
     def kernel(plain: Kernel) -> Kernel:
         code, name = plain.function.__code__, plain.function.__name__
         known = {**plain.function.__globals__, "with_forces": with_forces, "function": StageHelper(plain.function)}
-        exec(_UNDER_FORCES.format(name=name, names=", ".join(code.co_varnames[: code.co_argcount])), known)
+        names = code.co_varnames[: code.co_argcount]
+        taken = "changes = forces" if "changes" in names else "floats = with_forces(floats, forces, q)"
+        exec(_UNDER_FORCES.format(name=name, names=", ".join(names), taken=taken), known)
         arguments = *plain.signature.arguments, _FORCES
         return Kernel(known[f"{name}_under_forces"], plain.signature._replace(arguments=arguments), form=IN_LANES)
 

@@ -1,7 +1,7 @@
 """Entry points of the states of the first order of interactions: how they change, derivatives, and steps in which they follow.
 
-As in `dynamics_entries`, each returns a status. Inputs and states stand among the `numbers`. Whatever systems have such states
-have interactions: there is one kernel of each for all.
+As in `dynamics_entries`, each returns a status. Inputs and states stand among the `numbers` (`told` here). Whatever systems
+have such states have interactions: there is one kernel of each for all, on all tables.
 """
 
 from __future__ import annotations
@@ -10,80 +10,41 @@ import numpy as np
 
 from titop.blocks.basics.tolerances import EXACT
 from titop.solvers.kernels.derivatives.interaction_derivatives import rows_of, width_of, write_changes
+from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.linearise import linearise_blocks, sum_rows
-from titop.solvers.kernels.equations.whole_passes import outward_moved, outward_whole, status_of, status_of_rows, world_rows
+from titop.solvers.kernels.equations.whole_passes import (
+    moving_rooms,
+    outward_moved,
+    outward_whole,
+    status_of,
+    status_of_rows,
+    world_rows,
+)
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, call_interaction
 from titop.solvers.kernels.ports.interactions import loads_of, next_interaction
 from titop.solvers.kernels.ports.loads import push_by_interaction
 from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.native.kernel import entry, helper, shared
-from titop.solvers.native.signatures import FLOATS, INTS, REAL, VECTOR
+from titop.solvers.native.signatures import FLOATS, INTS, REAL, RESULT, RESULT_ROWS, STATE, VECTOR
 
 #: Newton's iterations, and after how many of them derivatives are found anew.
 ITERATIONS, RENEWED = 30, 3
 
 
-@entry(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR)
-def state_rates(ints, floats, numbers, stages, q, v, rates):
+@pair(INTS, FLOATS, FLOATS, INTS, STATE, STATE, RESULT)
+def state_rates(ints, floats, told, codes, q, v, rates):
     """The rates (nx) of all states."""
-    law = np.empty((1, ints[0, layout.LAW_SIZE]))
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
-    status = outward_moved(ints, floats, numbers, stages, law, q, v, v, work, world, layout.UNKNOWN)
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype)
+    work, world = moving_rooms(ints, layout.INVERSE_COLUMNS, q)
+    status = outward_moved(ints, floats, told, codes, law, q, v, v, work, world, layout.UNKNOWN)
     k, row = 0, ints[0, layout.FIRST_INTERACTION]
     for _ in range(ints[0, layout.INTERACTIONS]):
         if status == layout.OK and ints[row, layout.ACT_STATES] > 0:
-            status = call_interaction(ints, numbers, stages, law, row, layout.RATES, address_of(rates, k))
+            status = call_interaction(ints, told, codes, law, row, layout.RATES, address_of(rates, k))
             k += ints[row, layout.ACT_STATES]
         row = next_interaction(ints, row)
     return status if status != layout.OK else status_of(rates)
-
-
-@entry(INTS, INTS, FLOATS, FLOATS, INTS, INTS, VECTOR, VECTOR, FLOATS, FLOATS, FLOATS)
-def state_slopes(ints, bare, floats, numbers, stages, paths, q, v, by_state, driven, efforts):
-    """The derivatives of the rates, and the efforts that states cause.
-
-    `by_state` (2 nx x nv) are those by coordinates, then by their rates; `driven` (nx x any) those by inputs and states of each
-    interaction with states, one after the other; `efforts` (nx x nv) the efforts along the coordinates a unit of each state.
-    `bare` is a table without anything that acts.
-    """
-    nv, law = ints[0, layout.NV], np.empty((1, ints[0, layout.LAW_SIZE]))
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
-    sums, columns = np.empty((sum_rows(ints), layout.SUM_COLUMNS)), np.empty((paths.shape[1], layout.COLUMN_COLUMNS))
-    still, held, known = np.zeros(nv), np.empty((1, bare[0, layout.SLOPES_SIZE])), layout.UNKNOWN
-    status = linearise_blocks(
-        bare, floats, numbers, stages, law, held, q, v, still, work, world, sums, columns, np.empty(nv), known
-    )
-    if status == layout.OK:
-        status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
-    if status != layout.OK:
-        return status
-    sizes = _largest(ints)
-    slopes, room = np.empty((1, sizes[0])), np.empty((1, 2 * sizes[1] * nv))
-    driven[:], efforts[:] = 0.0, 0.0
-    row, k, column = ints[0, layout.FIRST_INTERACTION], 0, 0
-    for _ in range(ints[0, layout.INTERACTIONS]):
-        count, inputs = ints[row, layout.ACT_STATES], ints[row, layout.ACT_INPUTS]
-        if count > 0:
-            status = call_interaction(ints, numbers, stages, law, row, layout.RATES_DRIVEN, address_of(slopes, 0))
-            for i in range(count):
-                for j in range(inputs):
-                    driven[k + i, column + j] = slopes[0, i * inputs + j]
-            if status == layout.OK:
-                status = call_interaction(ints, numbers, stages, law, row, layout.RATES_SLOPES, address_of(slopes, 0))
-            if status != layout.OK:
-                return status
-            width, rows = width_of(ints, row), rows_of(ints, row)
-            of_rows, frames = (0, 0, count, count), count * (width + rows)
-            write_changes(ints, floats, law, slopes, of_rows, frames, paths, sums, columns, row, nv, room)
-            for i in range(count):
-                for j in range(nv):
-                    by_state[k + i, j] = room[0, i * nv + j]
-                    by_state[ints[0, layout.STATES] + k + i, j] = room[0, (count + i) * nv + j]
-                push_by_interaction(ints, floats, law, work, row, slopes, count * width + i * rows, efforts[k + i])
-            k, column = k + count, column + inputs
-        row = next_interaction(ints, row)
-    return min(min(status_of_rows(by_state), status_of_rows(driven)), status_of_rows(efforts))
 
 
 @helper
@@ -97,6 +58,56 @@ def _largest(ints):
             size, most = max(size, count * wide + 12 * ports), max(most, count)
         row = next_interaction(ints, row)
     return size, most
+
+
+@pair(INTS, INTS, FLOATS, FLOATS, INTS, INTS, STATE, STATE, RESULT_ROWS, RESULT_ROWS, RESULT_ROWS)
+def state_slopes(bare, ints, floats, told, codes, paths, q, v, by_state, driven, efforts):
+    """The derivatives of the rates, and the efforts that states cause.
+
+    `by_state` (2 nx x nv) are those by coordinates, then by their rates; `driven` (nx x any) those by inputs and states of each
+    interaction with states, one after the other; `efforts` (nx x nv) the efforts along the coordinates a unit of each state.
+    `bare` is a table without anything that acts.
+    """
+    nv, law = ints[0, layout.NV], np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype)
+    work, world = moving_rooms(ints, layout.INVERSE_COLUMNS, q)
+    sums = np.empty((sum_rows(ints), layout.SUM_COLUMNS), q.dtype)
+    columns, still, unread = (
+        np.empty((paths.shape[1], layout.COLUMN_COLUMNS), q.dtype),
+        np.zeros(nv, q.dtype),
+        np.empty(nv, q.dtype),
+    )
+    held, known = np.empty((1, bare[0, layout.SLOPES_SIZE]), q.dtype), layout.UNKNOWN
+    status = linearise_blocks(bare, floats, told, codes, law, held, q, v, still, work, world, sums, columns, unread, known)
+    if status == layout.OK:
+        status = outward_whole(ints, floats, told, codes, law, q, v, work, world)
+    if status != layout.OK:
+        return status
+    sizes = _largest(ints)
+    slopes, room = np.empty((1, sizes[0]), q.dtype), np.empty((1, 2 * sizes[1] * nv), q.dtype)
+    driven[:], efforts[:] = 0.0, 0.0
+    row, k, column = ints[0, layout.FIRST_INTERACTION], 0, 0
+    for _ in range(ints[0, layout.INTERACTIONS]):
+        count, inputs = ints[row, layout.ACT_STATES], ints[row, layout.ACT_INPUTS]
+        if count > 0:
+            status = call_interaction(ints, told, codes, law, row, layout.RATES_DRIVEN, address_of(slopes, 0))
+            for i in range(count):
+                for j in range(inputs):
+                    driven[k + i, column + j] = slopes[0, i * inputs + j]
+            if status == layout.OK:
+                status = call_interaction(ints, told, codes, law, row, layout.RATES_SLOPES, address_of(slopes, 0))
+            if status != layout.OK:
+                return status
+            width, rows = width_of(ints, row), rows_of(ints, row)
+            of_rows, frames = (0, 0, count, count), count * (width + rows)
+            write_changes(ints, floats, law, slopes, of_rows, frames, paths, sums, columns, row, nv, room)
+            for i in range(count):
+                for j in range(nv):
+                    by_state[k + i, j] = room[0, i * nv + j]
+                    by_state[ints[0, layout.STATES] + k + i, j] = room[0, (count + i) * nv + j]
+                push_by_interaction(ints, floats, law, work, row, slopes, count * width + i * rows, efforts[k + i])
+            k, column = k + count, column + inputs
+        row = next_interaction(ints, row)
+    return min(min(status_of_rows(by_state), status_of_rows(driven)), status_of_rows(efforts))
 
 
 @entry(REAL, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, FLOATS)
@@ -136,9 +147,10 @@ def _follow(half, ints, told, stages, law, row, first, begun, x, inverse):
     count, inputs = ints[row, layout.ACT_STATES], ints[row, layout.ACT_INPUTS]
     at, rates, change = ints[row, layout.NUMBERS] + ints[row, layout.NUMBER_COUNT] - count, np.empty(count), np.empty(count)
     driven, matrix, solved = np.empty((1, count * inputs)), np.empty((count, count)), np.empty((count, count))
+    own = loads_of(ints, row) - count
     for iteration in range(ITERATIONS):
         for i in range(count):
-            told[0, at + i] = x[first + i]
+            law[0, own + i] = x[first + i]
         status = call_interaction(ints, told, stages, law, row, layout.RATES, address_of(rates, 0))
         if status == layout.OK and iteration % RENEWED == 0:
             status = call_interaction(ints, told, stages, law, row, layout.RATES_DRIVEN, address_of(driven, 0))
@@ -160,7 +172,7 @@ def _follow(half, ints, told, stages, law, row, first, begun, x, inverse):
             size = max(size, max(abs(x[first + i]), abs(begun[first + i])))
         if largest <= EXACT * size:
             for i in range(count):
-                told[0, at + i] = x[first + i]
+                told[0, at + i] = law[0, own + i] = x[first + i]
                 for j in range(count):
                     inverse[first + i, first + j] = solved[i, j]
             return layout.OK

@@ -78,6 +78,7 @@ APPLYING = 13  # what surrounds general blocks: 0 nothing, 1 as far as it is gra
 FIRST_INTERACTION = 14  # row of the first interaction
 STATES = 15  # number of states of the first order, of all interactions
 WEIGHING = 16  # how many interactions, the last ones, are a field's gravity
+OWN_INPUTS = 17  # the first row of floats with inputs of interactions that a state has of its own, 0 where they are `numbers`
 
 # -- ints: rows of springs, loads and closures' ports
 SIZE = 0  # number of coordinates of a spring, each with a row

@@ -28,9 +28,9 @@ Blocks on which something acts, given the pose of their parent port (rotation 9,
 ``apply_slopes(n, count, applying, stages, numbers, q, v, twist, pose, gravity, slopes)``
     writes the derivatives of all of it by q, v, the twist and a displacement of the parent port.
 
-Interactions have stages of their own, told the numbers of ports, coordinates and inputs, which are the last of `numbers`
-(states of the first order count among them, behind the others), and of states, the address of their row of stages, and the
-part of `law` with the motion of their targets (see `layout`):
+Interactions have stages of their own, told the numbers of ports, coordinates and inputs (states of the first order count among
+them, behind the others), and of states, the address of their row of stages, their `numbers`, the last of which have room for
+the inputs, and the part of `law` with the motion of their targets (see `layout`), behind which the inputs of a state stand:
 
 ``act(ports, coordinates, inputs, states, count, stages, numbers, motion, loads)``
     writes the wrenches on the ports, each in its port's frame, and the efforts on the coordinates.

@@ -52,8 +52,8 @@ def interaction_stages(
     name : str
         Of the kind.
     write : callable
-        ``write(ports, coordinates, inputs, numbers, motion, loads)`` with rows `numbers` (1, count), `motion` and `loads`; the
-        last two may be complex, unless the kind has `write_slopes`.
+        ``write(ports, coordinates, inputs, numbers, motion, loads)`` with rows `numbers` (1, count), `motion`, which ends in
+        the inputs, and `loads`; the last two may be complex, unless the kind has `write_slopes`.
     write_energy : callable, optional
         Likewise, the stored energy in place of the loads; never complex. Without it there is no stage for it.
     write_slopes : callable, optional
@@ -111,7 +111,7 @@ def _reading(function: Any, size: Any) -> Any:
     """Return the stage that calls a function of what stands at the addresses; its result has so many numbers."""
 
     def stage(ports, coordinates, inputs, states, count, stages, numbers, motion, result):
-        told, row = row_at(motion, motion_size(ports, coordinates)), size(ports, coordinates, inputs, count, result)
+        told, row = row_at(motion, motion_size(ports, coordinates) + inputs), size(ports, coordinates, inputs, count, result)
         return function(ports, coordinates, inputs, states, stages, row_at(numbers, count), told, row_at(result, row))
 
     return stage
@@ -121,8 +121,8 @@ def _slopes_of(write: Any) -> Any:
     """Return what writes the derivatives of what `write` does, by complex steps."""
 
     def slopes(ports, coordinates, inputs, states, stages, numbers, motion, slopes):
-        size, rows, width = motion_size(ports, coordinates), 6 * ports + coordinates, slopes_width(ports, coordinates)
-        moved, loads = np.empty((1, size), complex_type(motion)), np.empty((1, rows), complex_type(motion))
+        rows, width = 6 * ports + coordinates, slopes_width(ports, coordinates)
+        moved, loads = np.empty(motion.shape, complex_type(motion)), np.empty((1, rows), complex_type(motion))
         copy(motion[0], moved[0])
         for column in range(width):
             move_along(motion, moved, ports, column, 1.0)
@@ -149,8 +149,7 @@ def slopes_width(ports, coordinates):
 @helper
 def advance(motion, moved, ports, coordinates):
     """Write a motion whose targets have moved on by an imaginary step of time, told in the frame of the first port."""
-    for j in range(layout.MOTION_SIZE * ports + 2 * coordinates):
-        moved[0, j] = motion[0, j]
+    copy(motion[0], moved[0])
     for k in range(1, ports):
         o = np.int64(layout.MOTION_SIZE * k)
         V, W, back = (

@@ -2,7 +2,7 @@
 
 `numbers` begin with those of `titop.blocks.laws.touch`, which has the law. Those of rigid bodies go on with the number of
 spheres, and of each its place in the second port's frame, its radius, and how far it moves along z to both sides, to where it
-is nearest to the shape: not at all, but for capsules. States of bristles, three for each sphere, are the last numbers.
+is nearest to the shape: not at all, but for capsules. States of bristles, three for each sphere, stand behind the motion.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ ENERGY, GAP, BENDING, TOUCH, STRAIGHTENING = range(5)
 
 
 @helper
-def bristle_of(inputs, numbers, k):
+def bristle_of(inputs, motion, k):
     """Return the state (3) of the bristle of sphere k."""
-    o = numbers.shape[1] - inputs + 3 * k
-    if numbers[0, BRISTLES] == 0.0:
-        return 0.0, 0.0, 0.0
-    return numbers[0, o], numbers[0, o + 1], numbers[0, o + 2]
+    x = y = z = 0.0 * motion[0, 0]
+    if inputs > 0:
+        o = motion.shape[1] - inputs + 3 * k
+        x, y, z = motion[0, o], motion[0, o + 1], motion[0, o + 2]
+    return x, y, z
 
 
 #: The derivatives at a sphere: of force and torque on it (3 each) and of its bristle's rate (3), by its place, the rate of
@@ -64,12 +65,12 @@ def write_sphere_slopes(numbers, r, rate, spin, radius, bristle, columns, t):
 
 
 @helper
-def _write_straightening(inputs, numbers, k, r, rate, spin, radius, slopes):
+def _write_straightening(inputs, numbers, motion, k, r, rate, spin, radius, slopes):
     """Write what bristles change of the rate of that of sphere k, by complex steps: nothing but its own does."""
     for j in range(3 * inputs):
         slopes[0, 3 * k * inputs + j] = 0.0
     for c in range(3):
-        b = bristle_rate(numbers, r, rate, spin, radius, _stepped(bristle_of(inputs, numbers, k), c))
+        b = bristle_rate(numbers, r, rate, spin, radius, _stepped(bristle_of(inputs, motion, k), c))
         for i in range(3):
             slopes[0, (3 * k + i) * inputs + 3 * k + c] = b[i].imag / STEP
 
@@ -105,7 +106,7 @@ def begin_reading(what, result):
 
 
 @helper
-def read_sphere(what, inputs, numbers, k, r, rate, spin, radius, result):
+def read_sphere(what, inputs, numbers, motion, k, r, rate, spin, radius, result):
     """Write into a row what is read of sphere k, which is seen as `touch` has it; energy is added to what stands there."""
     if what == ENERGY:
         result[0, 0] += pressed_energy(numbers, r, radius)
@@ -113,13 +114,13 @@ def read_sphere(what, inputs, numbers, k, r, rate, spin, radius, result):
         apart, n = distance(numbers, r)
         result[0, 2 * k], result[0, 2 * k + 1] = apart - radius, dot3(n, rate)
     elif what == BENDING:
-        bending = bristle_rate(numbers, r, rate, spin, radius, bristle_of(inputs, numbers, k))
+        bending = bristle_rate(numbers, r, rate, spin, radius, bristle_of(inputs, motion, k))
         result[0, 3 * k], result[0, 3 * k + 1], result[0, 3 * k + 2] = bending
     elif what == STRAIGHTENING:
-        _write_straightening(inputs, numbers, k, r, rate, spin, radius, result)
+        _write_straightening(inputs, numbers, motion, k, r, rate, spin, radius, result)
     else:
         o = layout.TOUCH_SIZE * k
-        gap, force, _, slip = touch(numbers, r, rate, spin, radius, bristle_of(inputs, numbers, k))
+        gap, force, _, slip = touch(numbers, r, rate, spin, radius, bristle_of(inputs, motion, k))
         result[0, o], result[0, o + 1], result[0, o + 2], result[0, o + 3] = gap, force[0], force[1], force[2]
         result[0, o + 4], result[0, o + 5], result[0, o + 6] = slip
 
@@ -206,7 +207,7 @@ def contact_loads(ports, coordinates, inputs, numbers, motion, loads):
         o = TOUCHING + 1 + _SPHERE * k
         arm = _arm(turn, r, numbers, o)
         place, moving = _moved(r, rate, spin, arm)
-        _, force, torque, _ = touch(numbers, place, moving, spin, numbers[0, o + 3], bristle_of(inputs, numbers, k))
+        _, force, torque, _ = touch(numbers, place, moving, spin, numbers[0, o + 3], bristle_of(inputs, motion, k))
         lever = cross3(arm, force)
         f0, f1, f2 = f0 + force[0], f1 + force[1], f2 + force[2]
         t0, t1, t2 = t0 + lever[0] + torque[0], t1 + lever[1] + torque[1], t2 + lever[2] + torque[2]
@@ -222,7 +223,7 @@ def _reading(what):
         for k in range(np.int64(numbers[0, TOUCHING])):
             o = TOUCHING + 1 + _SPHERE * k
             place, moving = _moved(r, rate, spin, _arm(turn, r, numbers, o))
-            read_sphere(what, inputs, numbers, k, place, moving, spin, numbers[0, o + 3], result)
+            read_sphere(what, inputs, numbers, motion, k, place, moving, spin, numbers[0, o + 3], result)
 
     return read
 
@@ -239,7 +240,7 @@ def contact_rates_slopes(ports, coordinates, inputs, numbers, motion, slopes):
         o = TOUCHING + 1 + _SPHERE * k
         arm = _arm(turn, r, numbers, o)
         place, moving = _moved(r, rate, spin, arm)
-        write_sphere_slopes(numbers, place, moving, spin, numbers[0, o + 3], bristle_of(inputs, numbers, k), 12, t)
+        write_sphere_slopes(numbers, place, moving, spin, numbers[0, o + 3], bristle_of(inputs, motion, k), 12, t)
         for c in range(width):
             move_along(motion, moved, 2, c, 1.0)
             _put_bending(numbers, o, moved, t, 3 * k * width + c, width, slopes)

@@ -1,8 +1,8 @@
 """The compiled kinds of interactions: the laws of `titop.blocks` of the same names, for kernels.
 
-Each is told the numbers of its ports, coordinates and inputs, its `numbers` (1, count), of which the inputs are the last, and
-the `motion` of its targets in one row (see `layout`), and writes wrenches and efforts, or the stored energy, into a row. Motion
-and loads may be complex: derivatives are complex steps. Symbols as in `titop.blocks.constraints.closure`.
+Each is told the numbers of its ports, coordinates and inputs, its `numbers` (1, count), and the `motion` of its targets with
+its inputs in one row (see `layout`), and writes wrenches and efforts, or the stored energy, into a row. Motion and loads may be
+complex: derivatives are complex steps. Symbols as in `titop.blocks.constraints.closure`.
 """
 
 from __future__ import annotations
@@ -162,10 +162,10 @@ def _stretch(ports, coordinates, numbers, motion):
 
 @helper
 def cable_loads(ports, coordinates, inputs, numbers, motion, loads):
-    """One tension along the way; `numbers` are stiffness, length, dissipation, arms and the input."""
+    """One tension along the way; `numbers` are stiffness, length, dissipation and arms."""
     stretch, rate = _stretch(ports, coordinates, numbers, motion)
     share = 1.0 + numbers[0, 2] * rate
-    tension = 0.0 * stretch + numbers[0, 3 + coordinates]
+    tension = 0.0 * stretch + motion[0, motion.shape[1] - 1]
     tension = select((stretch.real > 0.0) & (share.real > 0.0), tension + numbers[0, 0] * stretch * share, tension)
     for k in range(6 * ports):
         loads[0, k] = 0.0

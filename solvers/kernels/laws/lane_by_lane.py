@@ -99,12 +99,14 @@ def _of_surroundings(column: int, columns: Any, own: bool) -> Any:
 
 
 def _of_interactions(column: int, own: bool) -> Any:
-    size = RESULT_SIZES[column]
+    size, of_states = RESULT_SIZES[column], column in (layout.RATES, layout.RATES_DRIVEN, layout.RATES_SLOPES)
 
     def stage(ports, coordinates, inputs, states, count, stages, numbers, motion, result):
         single = ints_at(stages, 1, layout.STAGE_COLUMNS)[0, layout.SINGLE_ROW]
         function = ints_at(single, 1, layout.STAGE_COLUMNS)[0, column]
-        told, answer = motion_size(ports, coordinates), size(ports, coordinates, inputs, count, result)
+        told, answer = motion_size(ports, coordinates) + inputs, size(ports, coordinates, inputs, count, result)
+        if of_states:  # the size is that of rates of all inputs
+            answer = answer // inputs * states
         space = np.empty(told + answer + (count if own else 0))
         for lane in range(LANE_COUNT):
             laws = _take(numbers, count, lane, space, told + answer) if own else numbers
@@ -144,7 +146,8 @@ def _blocks(name: str, own: bool) -> dict[int, Stage]:
 
 def _interactions(name: str, own: bool) -> dict[int, Stage]:
     """Likewise, of interactions."""
-    columns = {"act": layout.ACT, "act_slopes": layout.ACT_SLOPES, "stored": layout.STORED}
+    columns = {"act": layout.ACT, "act_slopes": layout.ACT_SLOPES, "stored": layout.STORED, "rates": layout.RATES}
+    columns |= {"rates_driven": layout.RATES_DRIVEN, "rates_slopes": layout.RATES_SLOPES}
     return {at: _stage(f"{name}_{of}", _of_interactions(at, own), INTERACTION_CALL) for of, at in columns.items()}
 
 

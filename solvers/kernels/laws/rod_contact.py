@@ -106,7 +106,7 @@ def _push(n, inputs, numbers, motion, kept, loads):
     (back, r, speed), least = contact.shape_of(motion), np.inf
     clear_wrenches(steps, rod, kept)
     for k in range(spheres):
-        i, bristle = _place(numbers, k), contact.bristle_of(inputs, numbers, k)
+        i, bristle = _place(numbers, k), contact.bristle_of(inputs, motion, k)
         place, rate, spin = _seen(back, r, _centre(kept, i), minus(_twist(kept, i), speed))
         gap, f, t, _ = touch(numbers, place, rate, spin, _radius(numbers, k), bristle)
         add_wrench_at(kept, i, times(transposed(back), f), times(transposed(back), t))
@@ -135,7 +135,7 @@ def _read_spheres(what, n, inputs, numbers, motion, result):
     for k in range(counts_at(numbers, _COUNTS)[0]):
         i = _place(numbers, k)
         place, rate, spin = _seen(back, r, _centre(kept, i), minus(_twist(kept, i), speed))
-        contact.read_sphere(what, inputs, numbers, k, place, rate, spin, _radius(numbers, k), result)
+        contact.read_sphere(what, inputs, numbers, motion, k, place, rate, spin, _radius(numbers, k), result)
 
 
 def _reading(what):
@@ -254,7 +254,7 @@ def rod_contact_slopes(ports, coordinates, inputs, numbers, motion, slopes):
     clear(by_v, 0, (6 + n) * n)
     clear(sums, 0, (6 + n) * 12)
     for k in range(spheres):
-        i, radius, bristle = _place(numbers, k), _radius(numbers, k), contact.bristle_of(inputs, numbers, k)
+        i, radius, bristle = _place(numbers, k), _radius(numbers, k), contact.bristle_of(inputs, motion, k)
         p, V = _centre(kept, i), _twist(kept, i)
         place, rate, spin = _seen(back, r, p, minus(V, speed))
         gap, f, torque, _ = touch(numbers, place, rate, spin, radius, bristle)
@@ -285,7 +285,7 @@ def rod_contact_rates_slopes(ports, coordinates, inputs, numbers, motion, slopes
         p, V, s = _centre(kept, i), _twist(kept, i), ROWS * n * i
         place, rate, spin = _seen(back, r, p, minus(V, speed))
         if distance(numbers, place)[0] < radius:  # the others only straighten
-            contact.write_sphere_slopes(numbers, place, rate, spin, radius, contact.bristle_of(inputs, numbers, k), 12, t)
+            contact.write_sphere_slopes(numbers, place, rate, spin, radius, contact.bristle_of(inputs, motion, k), 12, t)
             _write_bent(t, back, p, minus(V, speed), small)
             _fix_places(V, 3, small)
             for j in range(3):

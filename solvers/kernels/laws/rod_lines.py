@@ -265,7 +265,7 @@ def _weighed(share, room, n, o):
 @helper
 def line_loads(ports, coordinates, inputs, numbers, motion, loads):
     """Minus tension times the derivatives of the length; nothing for a line that is not pulled and cannot be stretched."""
-    if is_idle(numbers):
+    if is_idle(numbers, motion):
         clear(loads, 0, coordinates)
         return
     pull(coordinates, numbers, motion, _follow(coordinates, numbers, motion, loads), loads)
@@ -291,7 +291,7 @@ def line_slopes(ports, coordinates, inputs, numbers, motion, slopes):
     """The derivatives of what `line_loads` writes."""
     n, g = coordinates, np.empty((1, coordinates), motion.dtype)
     clear(slopes, 0, 2 * n * n)
-    if is_idle(numbers):
+    if is_idle(numbers, motion):
         return
     stretch = _follow(n, numbers, motion, g)
     if curves(n, numbers, motion, stretch, g):

@@ -36,9 +36,11 @@ _BASE, _BASE_WRENCH, _TURNS, _BY_Q = np.int64(layout.MOTION_SIZE), 6, 3, 18
 
 
 @helper
-def _amplitude(inputs, numbers):
-    stations, _, count = counts_at(numbers, _COUNTS)
-    return numbers[0, 1] * (numbers[0, _HEAD + _STATION * stations + count] if inputs > 0 else 1.0)
+def _amplitude(inputs, numbers, motion):
+    amplitude = 1.0 + 0.0 * motion[0, 0]
+    if inputs > 0:
+        amplitude = motion[0, motion.shape[1] - 1]
+    return numbers[0, 1] * amplitude
 
 
 @helper
@@ -82,7 +84,7 @@ def load_loads(ports, coordinates, inputs, numbers, motion, loads):
     """The stations' wrenches on the rod; what they press on the world with is nobody's."""
     kept, still = np.empty((1, room_at(numbers, _COUNTS, _STATION)), motion.dtype), np.zeros(coordinates, motion.dtype)
     _bend(coordinates, numbers, motion, still, kept)
-    _press(coordinates, _amplitude(inputs, numbers), numbers, motion, kept, loads)
+    _press(coordinates, _amplitude(inputs, numbers, motion), numbers, motion, kept, loads)
 
 
 @shared
@@ -134,7 +136,7 @@ def _add_turned(n, f, t, place, kept, columns, slopes, o, width):
 def load_slopes(ports, coordinates, inputs, numbers, motion, slopes):
     """What turns of the base and the coordinates change of the stations' wrenches and of what they press on."""
     n, rod, (stations, steps, _) = coordinates, row_at(*rod_at(numbers, _COUNTS, _STATION)), counts_at(numbers, _COUNTS)
-    amplitude = _amplitude(inputs, numbers)
+    amplitude = _amplitude(inputs, numbers, motion)
     kept, still, width = (
         np.empty((1, room_at(numbers, _COUNTS, _STATION)), motion.dtype),
         np.zeros(n, motion.dtype),

@@ -78,7 +78,7 @@ def _write_forces(n, inputs, numbers, motion, points, forces, loads):
     clear(loads, 0, 12 + n)
     for k in range(np.int64(numbers[0, TOUCHING])):
         o = (_COLUMNS + 3 * n) * k
-        (place, rate, still), bristle = _seen(against, points, o), contact.bristle_of(inputs, numbers, k)
+        (place, rate, still), bristle = _seen(against, points, o), contact.bristle_of(inputs, motion, k)
         _, f, _, _ = touch(numbers, place, rate, still, _radius(numbers, k), bristle)
         f = times(turn, f)
         t = cross3(three_at(points, o), f)
@@ -111,7 +111,7 @@ def _reading(what):
         contact.begin_reading(what, result)
         for k in range(points):
             place, rate, still = _seen(against, columns, (_COLUMNS + 3 * n) * k)
-            contact.read_sphere(what, inputs, numbers, k, place, rate, still, _radius(numbers, k), result)
+            contact.read_sphere(what, inputs, numbers, motion, k, place, rate, still, _radius(numbers, k), result)
         return status
 
     return read
@@ -198,7 +198,7 @@ def _slopes(ports, coordinates, inputs, states, stages, numbers, motion, slopes)
         o, f = n * n + (_BENDS + 9 * n) * k, three_at(forces, 3 * k)
         pushed = (f[0] != 0.0) | (f[1] != 0.0) | (f[2] != 0.0)  # the others change nothing
         if not nowhere(pushed):
-            (place, rate, still), bristle = _seen(against, bends, o), contact.bristle_of(inputs, numbers, k)
+            (place, rate, still), bristle = _seen(against, bends, o), contact.bristle_of(inputs, motion, k)
             contact.write_sphere_slopes(numbers, place, rate, still, _radius(numbers, k), bristle, 6, t)
             _write_answer(t, 0, turn, back, answer)
             for j in range(18):
@@ -218,7 +218,7 @@ def _rates_slopes(ports, coordinates, inputs, states, stages, numbers, motion, s
     status = _run(n, stages, soft.BENDS, numbers, motion, forces, bends, shared)
     for k in range(points):
         o = n * n + (_BENDS + 9 * n) * k
-        (place, rate, still), bristle = _seen(against, bends, o), contact.bristle_of(inputs, numbers, k)
+        (place, rate, still), bristle = _seen(against, bends, o), contact.bristle_of(inputs, motion, k)
         contact.write_sphere_slopes(numbers, place, rate, still, _radius(numbers, k), bristle, 12, t)
         _write_answer(t, contact.BENT, contact.STRAIGHT, against[0], answer)
         _put_point(n, motion, bends, o, still, answer, 3 * k, slopes, width)

@@ -44,15 +44,15 @@ def drawn_in(numbers):
 
 
 @helper
-def is_idle(numbers):
+def is_idle(numbers, motion):
     """Tell whether the line is not pulled and cannot be stretched."""
-    return _given_tension(numbers) == 0.0 and numbers[0, 1] == 0.0
+    return numbers[0, 1] == 0.0 and everywhere(_given_tension(numbers, motion) == 0.0)
 
 
 @helper
-def _given_tension(numbers):
+def _given_tension(numbers, motion):
     """Return the tension that the input gives."""
-    return numbers[0, 0] * numbers[0, numbers.shape[1] - 1]
+    return numbers[0, 0] * motion[0, motion.shape[1] - 1]
 
 
 @helper
@@ -93,9 +93,9 @@ def _elastic(coordinates, numbers, motion, stretch, g):
 def pull(coordinates, numbers, motion, stretch, loads):
     """Replace the derivatives g in `loads` by the efforts of the tension."""
     stiffness, share = _elastic(coordinates, numbers, motion, stretch, loads)
-    tension = _given_tension(numbers) + stiffness * stretch * share
+    tension = _given_tension(numbers, motion) + stiffness * stretch * share
     for j in range(coordinates):
-        loads[0, j] *= -tension
+        loads[0, j] = 0.0 - tension * loads[0, j]
 
 
 @helper
@@ -109,7 +109,7 @@ def stretched_energy(numbers, stretch):
 def curves(coordinates, numbers, motion, stretch, g):
     """Tell whether the second derivatives of the measure matter."""
     stiffness, share = _elastic(coordinates, numbers, motion, stretch, g)
-    tension = _given_tension(numbers) + stiffness * stretch * share
+    tension = _given_tension(numbers, motion) + stiffness * stretch * share
     return not everywhere((tension == 0.0) & (stiffness * stretch * numbers[0, 2] == 0.0))
 
 
@@ -121,7 +121,7 @@ def pull_slopes(n, numbers, motion, stretch, g, slopes):
     first row's place for derivatives by rates.
     """
     stiffness, share = _elastic(n, numbers, motion, stretch, g)
-    tension = _given_tension(numbers) + stiffness * stretch * share
+    tension = _given_tension(numbers, motion) + stiffness * stretch * share
     damping = stiffness * stretch * numbers[0, 2]
     by_coordinates = part_of(slopes, n, (n,))
     if not everywhere(damping == 0.0):
@@ -134,11 +134,11 @@ def pull_slopes(n, numbers, motion, stretch, g, slopes):
     for i in range(n):
         row, weight = part_of(slopes, i * 2 * n, (n,)), g[0, i]
         for j in range(n):
-            row[j] = -tension * row[j] - weight * by_coordinates[j]
+            row[j] = 0.0 - tension * row[j] - weight * by_coordinates[j]
     for i in range(n):
-        row, weight = part_of(slopes, i * 2 * n + n, (n,)), -damping * g[0, i]
+        row, weight = part_of(slopes, i * 2 * n + n, (n,)), damping * g[0, i]
         for j in range(n):
-            row[j] = weight * g[0, j]
+            row[j] = 0.0 - weight * g[0, j]
 
 
 # -- lines and cavities in deformable bodies
@@ -204,7 +204,7 @@ def _add_curvature(coordinates, numbers, motion, table, shared, totals, slopes):
 
 
 def _act(ports, coordinates, inputs, states, stages, numbers, motion, loads):
-    if is_idle(numbers):
+    if is_idle(numbers, motion):
         clear(loads, 0, coordinates)
         return layout.OK
     shared, totals = np.empty((1, coordinates + numbers.size), motion.dtype), np.empty((1, coordinates + 1), motion.dtype)
@@ -215,7 +215,7 @@ def _act(ports, coordinates, inputs, states, stages, numbers, motion, loads):
 
 def _slopes(ports, coordinates, inputs, states, stages, numbers, motion, slopes):
     clear(slopes, 0, coordinates * 2 * coordinates)
-    if is_idle(numbers):
+    if is_idle(numbers, motion):
         return layout.OK
     g, shared = np.empty((1, coordinates), motion.dtype), np.empty((1, coordinates + numbers.size), motion.dtype)
     table, totals = ints_at(*_programs(stages, numbers)), np.empty((1, coordinates * coordinates + 1), motion.dtype)

@@ -18,7 +18,6 @@ from titop.solvers.kernels.laws.compiled_interactions import (
     InteractionStages,
     advance,
     interaction_stages,
-    motion_size,
     move_along,
     put_slope,
     slopes_width,
@@ -116,7 +115,7 @@ def _acting(function: Any) -> Any:
 
     def write(ports, coordinates, inputs, states, stages, numbers, motion, loads):
         answer = TargetLoads(np.zeros((ports, 6), motion.dtype), np.zeros(coordinates, motion.dtype))
-        function(numbers[0, : numbers.shape[1] - inputs], _tell(ports, coordinates, inputs, states, numbers, motion), answer)
+        function(numbers[0, : numbers.shape[1] - inputs], _tell(ports, coordinates, inputs, states, motion), answer)
         for k in range(ports):
             for r in range(6):
                 loads[0, 6 * k + r] = answer.wrenches[k, r]
@@ -132,7 +131,7 @@ def _changing(function: Any) -> Any:
 
     def write_rates(ports, coordinates, inputs, states, stages, numbers, motion, rates):
         own = np.zeros(states)
-        function(numbers[0, : numbers.shape[1] - inputs], _tell(ports, coordinates, inputs, states, numbers, motion), own)
+        function(numbers[0, : numbers.shape[1] - inputs], _tell(ports, coordinates, inputs, states, motion), own)
         for k in range(states):
             rates[0, k] = own[k]
         return layout.OK
@@ -146,7 +145,7 @@ def _changing_driven(function: Any) -> Any:
     def write_rates_driven(ports, coordinates, inputs, states, stages, numbers, motion, slopes):
         moved = motion.astype(np.complex128)
         for column in range(inputs):
-            told, own = _tell(ports, coordinates, inputs, states, numbers, moved), np.zeros(states, np.complex128)
+            told, own = _tell(ports, coordinates, inputs, states, moved), np.zeros(states, np.complex128)
             if column < inputs - states:
                 told.u[column] += 1j * STEP
             else:
@@ -169,11 +168,11 @@ def _changing_slopes(rates: Any, acts: Any) -> Any:
         for column in range(width):
             move_along(motion, moved, ports, column, 1.0)
             own[:] = 0.0
-            rates(law, _tell(ports, coordinates, inputs, states, numbers, moved), own[0])
+            rates(law, _tell(ports, coordinates, inputs, states, moved), own[0])
             move_along(motion, moved, ports, column, 0.0)
             put_slope(own, states, slopes, width, column)
         for k in range(states):
-            told = _tell(ports, coordinates, inputs, states, numbers, moved)
+            told = _tell(ports, coordinates, inputs, states, moved)
             answer = TargetLoads(np.zeros((ports, 6), np.complex128), np.zeros(coordinates, np.complex128))
             told.x[k] += 1j * STEP
             acts(law, told, answer)
@@ -187,9 +186,9 @@ def _changing_slopes(rates: Any, acts: Any) -> Any:
     return write_rates_slopes
 
 
-def _told(ports, coordinates, inputs, states, numbers, motion):
+def _told(ports, coordinates, inputs, states, motion):
     """Return a `TargetMotion` of what stages are told, the last `states` of the inputs among it."""
-    kind, own = motion.dtype, numbers.shape[1] - inputs
+    kind, own = motion.dtype, motion.shape[1] - inputs
     told = TargetMotion(
         np.zeros((ports, 3, 3), kind),
         np.zeros((ports, 3), kind),
@@ -211,9 +210,9 @@ def _told(ports, coordinates, inputs, states, numbers, motion):
         told.q[k] = motion[0, layout.MOTION_SIZE * ports + k]
         told.v[k] = motion[0, layout.MOTION_SIZE * ports + coordinates + k]
     for k in range(inputs - states):
-        told.u[k] = numbers[0, own + k]
+        told.u[k] = motion[0, own + k]
     for k in range(states):
-        told.x[k] = numbers[0, own + inputs - states + k]
+        told.x[k] = motion[0, own + inputs - states + k]
     return told
 
 
@@ -224,9 +223,9 @@ def _switching(function: Any) -> Any:
     """Return the ``write_gap`` of `interaction_stages` from the ``gaps`` of an interaction's law."""
 
     def write_gap(ports, coordinates, inputs, states, stages, numbers, motion, gap):
-        moved = np.empty((1, motion_size(ports, coordinates)), np.complex128)
+        moved = np.empty(motion.shape, np.complex128)
         advance(motion, moved, ports, coordinates)
-        told = _tell(ports, coordinates, inputs, states, numbers, moved)
+        told = _tell(ports, coordinates, inputs, states, moved)
         gaps, count = function(numbers[0, : numbers.shape[1] - inputs], told), gap.shape[1] // 2
         for k in range(count):
             value = gaps[k] if len(gaps) == count else complex(np.nan)  # which callers refuse

@@ -88,13 +88,15 @@ def _ask_each(ints, rows, law, work, columns, floats, numbers, number_count, sta
     state, rates = vector_at(q, table[0, layout.NQ]), vector_at(v, table[0, layout.NV])
     bodies, moving = floats_at(floats, rows, layout.FLOAT_COLUMNS), floats_at(work, count, columns)
     poses = floats_at(world, count, 12)
-    row = table[0, layout.FIRST_INTERACTION]
+    told, row, driven = row_at(numbers, number_count), table[0, layout.FIRST_INTERACTION], 0
     for _ in range(table[0, layout.INTERACTIONS]):
         _write_motion(table, bodies, record, state, rates, moving, poses, row)
+        _write_inputs(table, bodies, told, record, row, driven)
         addresses, answer = ints_at(stages, kinds, layout.STAGE_COLUMNS), address_of(record, loads_of(table, row))
-        status = call_interaction(table, row_at(numbers, number_count), addresses, record, row, stage, answer)
+        status = call_interaction(table, told, addresses, record, row, stage, answer)
         if status != layout.OK:
             return status
+        driven += table[row, layout.ACT_INPUTS]
         row = next_interaction(table, row)
     return layout.OK
 
@@ -108,7 +110,20 @@ def next_interaction(ints, row):
 @helper
 def loads_of(ints, row):
     """Return where the interaction at `row` writes what it does."""
-    return ints[row, layout.LAW] + layout.MOTION_SIZE * ints[row, layout.ACT_PORTS] + 2 * ints[row, layout.ACT_COORDINATES]
+    motion = layout.MOTION_SIZE * ints[row, layout.ACT_PORTS] + 2 * ints[row, layout.ACT_COORDINATES]
+    return ints[row, layout.LAW] + motion + ints[row, layout.ACT_INPUTS]
+
+
+@helper
+def _write_inputs(ints, floats, numbers, law, row, driven):
+    """Write an interaction's inputs behind its targets' motion: its numbers, or a state's own, from the place `driven` on."""
+    count, own = ints[row, layout.ACT_INPUTS], ints[0, layout.OWN_INPUTS]
+    o, first = loads_of(ints, row) - count, ints[row, layout.NUMBERS] + ints[row, layout.NUMBER_COUNT] - count
+    for j in range(count):
+        if own > 0:
+            law[0, o + j] = floats[own + (driven + j) // 6, layout.FORCE + (driven + j) % 6]
+        else:
+            law[0, o + j] = numbers[0, first + j]
 
 
 @helper

@@ -45,12 +45,15 @@ def load_rooms(ints, orders, q):
 def start_loads(ints, floats, changes, orders, work, world, pulls):
     """Write the coefficients of all loads.
 
-    `changes` (derivatives x loads, 6) holds the derivatives of the last loads' wrenches, those of each behind each other.
+    `changes` (orders x loads, 6) holds the last loads' wrenches with their derivatives, those of each behind each other.
     """
     if ints[0, layout.LOADS] > 0:
         if ints[0, layout.INERTIAL_LOADS]:
             world_poses(ints, None, work, world)
-        given = address_of(ints, 0), ints.shape[0], address_of(floats, 0), address_of(changes, 0), changes.shape[0], orders
+        own = np.empty(changes.shape, work.dtype)
+        for n in range(changes.shape[0]):
+            put_six(own, n, 0, six(changes, n, 0))
+        given = address_of(ints, 0), ints.shape[0], address_of(floats, 0), address_of(own, 0), changes.shape[0], orders
         if load_coefficients((*given, address_of(world, 0), address_of(pulls, 0))) != layout.OK:
             pulls[:] = np.nan  # the reason waits for `callbacks.raise_pending`
 
@@ -64,7 +67,7 @@ def subtract_loads(ints, floats, k, orders, motions, pulls, wrenches, columns, c
             wrenches[:] = np.nan
 
 
-@feature(INTEGER, INTEGER, TABLE_AT, TABLE_AT, INTEGER, INTEGER, STATE_AT, STATE_AT)
+@feature(INTEGER, INTEGER, TABLE_AT, STATE_AT, INTEGER, INTEGER, STATE_AT, STATE_AT)
 def load_coefficients(ints, rows, floats, changes, change_rows, orders, world, pulls):
     """See `start_loads`."""
     table, own = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
@@ -75,18 +78,18 @@ def load_coefficients(ints, rows, floats, changes, change_rows, orders, world, p
 
 @helper
 def _write_coefficients(ints, floats, changes, change_rows, orders, world, pulls):
-    loads, derivatives = ints[0, layout.LOADS], orders - 2
-    constant = loads - (change_rows // derivatives if derivatives > 0 else 0)
+    loads, known = ints[0, layout.LOADS], orders - 1
+    constant = loads - change_rows // known
     for n in range(loads):
         row = ints[0, layout.FIRST_LOAD] + n
         i, scale = ints[row, layout.ELEMENT], 1.0
-        for k in range(orders - 1):
+        for k in range(known):
             scale /= max(k, 1)
-            wrench = _NOTHING
-            if k == 0:
-                wrench = six(floats, row, layout.FORCE)
-            elif n >= constant:
-                wrench = six(changes, (n - constant) * derivatives + k - 1, 0)
+            wrench = six(floats, row, layout.FORCE)
+            if n >= constant:
+                wrench = six(changes, (n - constant) * known + k, 0)
+            elif k > 0:
+                wrench = _NOTHING
             if ints[row, layout.INERTIAL]:
                 wrench = rotate_six_back(world, i, 0, wrench)
             else:

@@ -180,6 +180,19 @@ def test_all_batches_have_the_bits_of_single_calls(name: str) -> None:
     assert_bits_of_single_calls(name, calls(model(name), name in RIGID))
 
 
+@pytest.mark.parametrize("name", RIGID)
+def test_time_derivatives_under_loads_have_the_bits_of_single_calls(name: str) -> None:
+    m = model(name)
+    rows, rng, twice = states(m, 9), np.random.default_rng(2), np.arange(9)[::-1]
+    for function, stack, count in ((m.inverse_dynamics_series, "v_series", 2), (m.forward_dynamics_series, "tau_series", 3)):
+        given = [rows["q"], rows[stack]] if count == 2 else [rows["q"], rows["v"], rows[stack]]
+        wrenches = rng.normal(size=(9, count, 6))
+        one = [parts(function(*(part[k] for part in given), wrenches={m.port_names[-1]: wrenches[k]})) for k in range(9)]
+        found = function(*(part[twice] for part in given), wrenches={m.port_names[-1]: wrenches[twice]})
+        assert differing(found, one, twice) == []
+        assert differing(found, one, range(9))  # the control
+
+
 def test_every_function_of_a_state_takes_several() -> None:
     """But those that are named, which refuse them."""
     m = model("a planar loop")

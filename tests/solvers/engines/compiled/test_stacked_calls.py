@@ -24,6 +24,8 @@ from titop.solvers.native import calling
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 
 ROWS = 5
+#: Systems with inputs, or first-order states, of interactions.
+DRIVEN = ("rods, tendons and chambers", "contacts with bristles", "drives and a loaded rod")
 
 
 def geared() -> tt.System:
@@ -93,7 +95,7 @@ def test_stacks_are_their_rows(system: Callable[[], tt.System], own: str) -> Non
 
 
 def test_no_row_is_looked_at_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    """But inverse dynamics of closed loops, and where blocks have inputs of their own, what these carry."""
+    """But where blocks have inputs of their own, what these carry."""
     monkeypatch.setattr(Stack, "rows", None)
     for system in (only_motors, all_inputs, driven_loop, geared):
         model = system().resolve()
@@ -102,9 +104,8 @@ def test_no_row_is_looked_at_for_itself(monkeypatch: pytest.MonkeyPatch) -> None
         model.reaction(model.joint_names[-1], q, v, a, **given)
         model.outputs(q, v, a, **given)
         model.hybrid_dynamics(q, v, tau, a, model.joint_names[-1:], **given)
-        if not model.is_constrained:
-            model.inverse_dynamics(q, v, a, **given)
-            model.mass_inverse_dynamics(q, v, a, **given)
+        model.inverse_dynamics(q, v, a, **given)
+        model.mass_inverse_dynamics(q, v, a, **given)
 
 
 def test_wrong_rows_are_named_as_single_states_are() -> None:
@@ -167,13 +168,14 @@ def test_no_argument_takes_anothers_place() -> None:
 
 
 @pytest.mark.skipif(calling.obstacle() is not None, reason="there are no lanes")
-@pytest.mark.parametrize("name", ["a tree", "gears", "a loop in space", "soft bodies", "inputs of all kinds"])
+@pytest.mark.parametrize("name", ["a tree", "gears", "a loop in space", "soft bodies", "inputs of all kinds", *DRIVEN])
 def test_loads_of_each_state_stay_in_lanes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are not computed row by row; but for inputs of interactions, which are among the numbers of laws."""
+    """They are not computed row by row: also inputs and first-order states of interactions."""
     model, asked = SYSTEMS[name]().resolve(), list[int]()
     rows, port = states_of(model, 9), model.port_names[-1]
     q, v, a, tau = (rows[each] for each in ("q", "v", "a", "tau"))
-    given = {"wrenches": {port: rows["wrenches"]}} | ({"u": rows["u"]} if model.nu else {})
+    driving = {name: rows[name] for name, count in (("u", model.nu), ("x", model.nx)) if count}
+    given = {"wrenches": {port: rows["wrenches"]}} | driving
     run_rows = Acting.run_rows
     monkeypatch.setattr(Acting, "run_rows", lambda *all_of_it: asked.append(1) or run_rows(*all_of_it))
     joint = model.joint_names[0]
@@ -185,9 +187,9 @@ def test_loads_of_each_state_stay_in_lanes(name: str, monkeypatch: pytest.Monkey
     for call in calls:
         found = call(q, v, a, tau, **given)
         for k in range(9):
-            own = {"wrenches": {port: rows["wrenches"][k]}} | ({"u": rows["u"][k]} if model.nu else {})
+            own = {"wrenches": {port: rows["wrenches"][k]}} | {name: part[k] for name, part in driving.items()}
             np.testing.assert_array_equal(found[k], call(q[k], v[k], a[k], tau[k], **own))
-    assert bool(asked) == (name == "inputs of all kinds")
+    assert not asked
 
 
 def test_text_is_no_wrench() -> None:

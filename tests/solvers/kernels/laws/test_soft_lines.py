@@ -23,6 +23,11 @@ def numbers(stiffness: float = STIFFNESS, drawn: float = 0.1, given: float = INP
     return np.array([[SIGN, stiffness, DISSIPATION, drawn, BODIES, 1, ARM, given]])
 
 
+def moving(v: Array = V, given: float = INPUT) -> Array:
+    """Return the motion of the line's targets, with its input behind."""
+    return np.concatenate([Q, v, [given]])[None]
+
+
 def stretch_of(q: Array, drawn: float) -> complex:
     """Return the stretch of a line whose length is quadratic in the coordinates."""
     return drawn + 1.0 + SLOPES @ q + 0.5 * q @ CURVATURE @ q
@@ -43,7 +48,7 @@ CASES = {"stretched": (STIFFNESS, 0.1, INPUT), "slack": (STIFFNESS, -9.0, INPUT)
 def test_efforts_and_their_slopes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(soft_lines, "part_of", lambda t, first, shape: t[0, first : first + shape[0]])  # compiled otherwise
     stiffness, drawn, given = CASES[name]
-    table, motion = numbers(stiffness, drawn, given), np.concatenate([Q, V])[None]
+    table, motion = numbers(stiffness, drawn, given), moving(given=given)
     g, s = SLOPES + CURVATURE @ Q, stretch_of(Q, drawn)
     loads = g[None].copy()
     soft_lines.pull(N, table, motion, s, loads)
@@ -60,21 +65,19 @@ def test_efforts_and_their_slopes(name: str, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_tendons_never_push() -> None:
     """Where dissipation would take all, and where the line is slack."""
-    fast = np.concatenate([Q, -1e3 * SLOPES])[None]
     loads = SLOPES[None].copy()
-    soft_lines.pull(N, numbers(given=0.0), fast, 0.5, loads)
+    soft_lines.pull(N, numbers(), moving(-1e3 * SLOPES, 0.0), 0.5, loads)
     assert not loads.any()
     assert soft_lines.stretched_energy(numbers(), -0.5) == 0.0
     assert soft_lines.stretched_energy(numbers(), 0.5) == 0.5 * STIFFNESS * 0.25
 
 
 def test_lines_that_do_nothing_are_idle() -> None:
-    assert soft_lines.is_idle(numbers(stiffness=0.0, given=0.0))
-    assert not soft_lines.is_idle(numbers(stiffness=0.0))
-    assert not soft_lines.is_idle(numbers(given=0.0))
-    motion, slack = np.concatenate([Q, V])[None], -0.5
-    assert not soft_lines.curves(N, numbers(given=0.0), motion, slack, SLOPES[None])
-    assert soft_lines.curves(N, numbers(), motion, slack, SLOPES[None])
+    assert soft_lines.is_idle(numbers(stiffness=0.0), moving(given=0.0))
+    assert not soft_lines.is_idle(numbers(stiffness=0.0), moving())
+    assert not soft_lines.is_idle(numbers(), moving(given=0.0))
+    assert not soft_lines.curves(N, numbers(), moving(given=0.0), -0.5, SLOPES[None])
+    assert soft_lines.curves(N, numbers(), moving(), -0.5, SLOPES[None])
 
 
 def test_numbers_stand_where_the_law_says() -> None:
