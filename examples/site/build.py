@@ -1,18 +1,17 @@
-"""Build the documentation as a site: ``python examples/site/build.py``; then open ``build/site/index.html``.
+"""Build the documentation as a site: ``python examples/site/build.py [folder]``.
 
-It needs the extra `docs`, and no network. Pages are those of `examples/pages/`, README, CONTRIBUTING, CHANGELOG and the gallery;
-from the examples come pages with code and picture, from the docstrings the reference, from the tutorials notebooks, from all
-of these `llms.txt`. Warnings are errors.
+Then open `index.html` in the folder, by default `build/site`. It needs the extra `docs`, and no network. Pages are those of
+`examples/pages/`, README, CONTRIBUTING, CHANGELOG and the gallery; from the examples come pages with code and picture, from the
+docstrings the reference, from the tutorials notebooks, from all of these `llms.txt`. Warnings are errors.
 """
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import re
 import shutil
 import sys
-from collections.abc import Sequence
+import tomllib
 from pathlib import Path
 
 import jupytext
@@ -23,27 +22,8 @@ import titop
 ROOT = Path(__file__).resolve().parents[2]
 SITE, PAGES = Path("examples/site"), Path("examples/pages")
 
-#: Pages of the reference, sorted by task: their titles, and the rooms and files of what they describe.
-GROUPS = {
-    "Systems and files": "graph blocks.basics",
-    "Bodies": "blocks.bodies blocks.basics.pose",
-    "Joints": "blocks.joints",
-    "Closures, gears, rolling": "blocks.constraints",
-    "Springs, contact, cables, tendons": "blocks.interactions",
-    "Loads, actuators, sensors, devices": "blocks.devices",
-    "Around spacecraft": "blocks.surroundings",
-    "The model": "solvers.model solvers.signals solvers.arguments",
-    "Simulations": "solvers.simulation solvers.motions solvers.pictures",
-    "Equilibria": "solvers.equilibrium",
-    "Linear models": "solvers.linear solvers.linear_files",
-    "Linear fractional models": "solvers.lft",
-    "Robustness": "solvers.robust solvers.pointing",
-    "Control loops and synthesis": "solvers.control solvers.synthesis",
-    "Tuning": "solvers.tuning",
-    "Studies": "solvers.studies solvers.support",
-    "Programs, C, CUDA, FMU": "solvers.programs",
-    "Blocks of your own": "blocks.contract blocks.checking graph.files.block_types",
-}
+#: Pages of the reference by title: the rooms and files of what they describe.
+GROUPS = tomllib.loads((ROOT / SITE / "groups.toml").read_text())
 
 
 def public() -> dict[str, list[str]]:
@@ -64,12 +44,18 @@ def summary(name: str) -> str:
 
 
 def entry(name: str) -> str:
-    """Return the section that documents a public name; a class with what it inherits from bases that are not public."""
+    """Return the section of a public name: of a class with what it inherits from bases that are not public.
+
+    Plain values by which it answers a base's questions are left out.
+    """
     value, title = getattr(titop, name), f"{name}\n{'-' * len(name)}\n\n"
     if not inspect.isclass(value):
         return f"{title}.. autofunction:: {name}\n"
-    known = [base.__name__ for base in value.__mro__[1:] if base.__name__ in titop.__all__ or base.__module__ == "builtins"]
-    return f"{title}.. autoclass:: {name}\n   :members:\n   :show-inheritance:\n   :inherited-members: {', '.join(known)}\n"
+    bases = [base for base in value.__mro__[1:] if base.__name__ in titop.__all__ or base.__module__ == "builtins"]
+    plain = [key for key, held in vars(value).items() if not callable(held) and any(hasattr(base, key) for base in bases)]
+    options = {"members": "", "show-inheritance": "", "inherited-members": ", ".join(base.__name__ for base in bases)}
+    options["exclude-members"] = ", ".join(plain)
+    return f"{title}.. autoclass:: {name}\n" + "".join(f"   :{key}: {text}\n" for key, text in options.items())
 
 
 def write_reference(stage: Path) -> None:
@@ -92,16 +78,13 @@ def slug(title: str) -> str:
 
 
 def write_examples(stage: Path) -> None:
-    """Write a page for each example: what it is for, its picture, its code."""
+    """Write a page for each example: what it is for, its picture, its code; and list them below the gallery."""
     scripts = sorted((ROOT / "examples").glob("*.py"))
     for script in scripts:
-        purpose, _, _ = script.read_text(encoding="utf8").removeprefix('"""').partition('"""')
-        title, _, rest = purpose.partition("\n")
-        rest = re.sub(r"(?<!`)`?``?([^`]+)``?`?(?!`)", r"`\1`", rest)
-        text = f"# {script.stem}\n\n{title}\n{rest}\n\n![{script.stem}](gallery/{script.stem}.png)\n\n"
-        text += f"```{{literalinclude}} {script.name}\n:language: python\n```\n"
+        purpose, _, code = script.read_text(encoding="utf8").removeprefix('"""').partition('"""\n\n')
+        shown = f"![{script.stem}](gallery/{script.stem}.png)\n\n```python\n{code}```\n"
+        text = f"# {script.stem}\n\n{purpose.replace('``', '`')}\n{shown}"
         (stage / "examples" / f"{script.stem}.md").write_text(text, encoding="utf8")
-        shutil.copy(script, stage / "examples")
     listed = "\n".join(script.stem for script in scripts)
     with (stage / "examples" / "README.md").open("a", encoding="utf8") as gallery:
         gallery.write(f"\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n")
@@ -113,7 +96,7 @@ def write_notebooks(stage: Path) -> None:
         text = page.read_text(encoding="utf8")
         cells = re.sub(r"```text\n.*?```\n|^!\[.*?\]\(.*?\)\n", "", text, flags=re.DOTALL | re.MULTILINE)
         jupytext.write(jupytext.reads(cells, "md"), page.with_suffix(".ipynb"))
-        page.write_text(f"{text}\n[This page as a notebook]({page.stem}.ipynb)\n", encoding="utf8")
+        page.write_text(text.replace("as a notebook", f"as a [notebook]({page.stem}.ipynb)", 1), encoding="utf8")
 
 
 def stage_sources(stage: Path) -> None:
@@ -131,35 +114,22 @@ def stage_sources(stage: Path) -> None:
     write_reference(stage)
 
 
-def first_paragraph(text: str) -> tuple[str, str]:
-    """Return the title of a page and its first paragraph, in one line, without links."""
-    title, _, rest = text.strip().partition("\n")
-    line = " ".join(rest.strip().split("\n\n")[0].split())
-    return title.lstrip("# "), re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", line)
-
-
 def write_llms(stage: Path, site: Path) -> None:
     """Write `llms.txt`: what titop is, its pages and its public names, each in one line."""
     about = " ".join((ROOT / "README.md").read_text(encoding="utf8").split("\n\n")[1].split())
     lines = ["# titop", "", f"> {about}", "", "## Pages", ""]
     for page in sorted((stage / PAGES).glob("*.md")):
-        title, purpose = first_paragraph(page.read_text(encoding="utf8"))
-        lines.append(f"- [{title}]({PAGES / page.stem}.html): {purpose}")
+        title, purpose = page.read_text(encoding="utf8").split("\n\n")[:2]
+        purpose = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(purpose.split()))
+        lines.append(f"- [{title.lstrip('# ')}]({PAGES / page.stem}.html): {purpose}")
     for title, names in public().items():
-        lines += [
-            "",
-            f"## Reference: [{title}](api/{slug(title)}.html)",
-            "",
-            *(f"- `tt.{name}`: {summary(name)}" for name in names),
-        ]
+        rows = [f"- `tt.{name}`: {summary(name)}" for name in names]
+        lines += ["", f"## Reference: [{title}](api/{slug(title)}.html)", "", *rows]
     (site / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf8")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Build the site, and return Sphinx's exit code."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", type=Path, default=Path("build/site"))
-    site = parser.parse_args(argv).output
+def main(site: Path) -> int:
+    """Build the site into a folder, and return Sphinx's exit code; its sources are laid out beside it."""
     stage = site.with_name(f"{site.name}_sources")
     for folder in (stage, site):
         shutil.rmtree(folder, ignore_errors=True)
@@ -172,4 +142,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(Path(sys.argv[1] if len(sys.argv) > 1 else "build/site")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Any
 
 from docutils import nodes
@@ -27,58 +28,44 @@ autodoc_preserve_defaults, toc_object_entries = True, False
 napoleon_google_docstring, napoleon_use_ivar, napoleon_use_rtype = False, True, False
 suppress_warnings = ["myst.xref_ambiguous", "misc.highlighting_failure"]
 
-#: Words of equations in docstrings that TeX has a sign or a name for.
-GREEK = set("alpha beta gamma delta eta theta kappa lambda mu nu omega pi rho sigma tau zeta Phi Delta int sum".split())
-FUNCTIONS = set("Ad ad atan2 blkdiag cof cos cosh det diag difference exp integrate ln log sin sinh tan tanh tr".split())
-SIGNS = {"*": r"\cdot", "<=": r"\le", "⁻¹": "^{-1}", "²": "^{2}", "Δ": r"\Delta", "δ": r"\delta", "ζ": r"\zeta", "σ": r"\sigma"}
-SIGNS |= {"τ": r"\tau", "φ": r"\varphi", "β": r"\beta"}
-TOKEN = re.compile(r"\s*(\d+(?:\.\d+)?(?:e-?\d+)?|[a-z]{3,}(?:_[a-z]{3,})+|[A-Za-z]+\d*|⁻¹|<=|'+|.)")
-#: What makes code of an equation: texts, attributes, calls with keywords, paths. And what makes an equation of words.
+#: What makes code of a text: quotes, attributes, calls with keywords, paths. And what makes an equation of another.
 CODE = re.compile(
-    r"[\"\\`@#~]|\*\*|\w\*|\w\.\w*[A-Za-z]|\b(?:True|lambda \w:|path|tt|name)\b|\w=|=\w|[a-z]{4,}\[|_-/|\.\.\.|\w/[a-z]{4,}"
+    r"[\"\\`@#~]|\*\*|\w\*|\w\.\w*[A-Za-z]|\b(True|lambda \w:|path|tt|name)\b|\w=|=\w|[a-z]{4,}\[|_-/|\.{3}|\w/[a-z]{4,}"
 )
 EQUATION = re.compile(r" <?= |\^|²|\w / | /|\w x \w|^-?\w v$|/\w* [|(a-zA-Z]")
+#: Words of equations in docstrings that TeX has a sign or a name for, and those of several letters that it leaves together.
+SIGN = re.compile("alpha|beta|gamma|delta|eta|theta|kappa|lambda|mu|nu|omega|pi|rho|sigma|tau|zeta|Phi|Delta|int|sum|sqrt")
+FUNCTION = re.compile("[Aa]d|atan2|blkdiag|cof|cosh?|det|diag|difference|exp|integrate|ln|log|sinh?|tanh?|tr")
+WORD = re.compile(r"(?<![\\A-Za-z])(?:[a-z]{3,}(?:_[a-z]{3,})+|[A-Za-z]+\d*)|[\u0370-\u03ff]")
 
 
 def as_tex(text: str) -> str | None:
     """Return an equation of a docstring, such as ``W = D (A - G) + h``, as TeX; None for what is code."""
     if CODE.search(text) or not EQUATION.search(text):
         return None
-    tokens = TOKEN.findall(text.strip())[::-1]
-
-    def argument() -> str:
-        """Read what a power, an index or a root applies to."""
-        first = tokens.pop()
-        return expression() if first in "({" else first + argument() if first == "-" else sign(first)
-
-    def expression() -> str:
-        """Read until the bracket that closes, or the end."""
-        parts: list[str] = []
-        while tokens and (token := tokens.pop()) not in (")", "}"):
-            if token in ("^", "_"):
-                parts[-1:] = [part.removesuffix(r"\,") for part in parts[-1:]]
-                parts.append(f"{token}{{{argument()}}}")
-            elif token == "sqrt":
-                parts.append(rf"\sqrt{{{argument()}}}")
-            elif token == "(":
-                parts.append(f"({expression()})")
-            elif token == "x" and parts and tokens and re.match(r"[\w(|]", tokens[-1]) and parts[-1][-1] not in "=+-":
-                parts.append(r"\times")
-            else:
-                parts.append(sign(token))
-        return " ".join(parts)
-
-    return expression()
+    for plain, sign in (("<=", r"\le"), ("*", r"\cdot"), ("⁻¹", "^-1"), ("²", "^2")):
+        text = text.replace(plain, sign)
+    text = WORD.sub(word_as_tex, re.sub(r"(?<=[\w)|]) x (?=[\w(|])", r" \\times ", text))
+    argument = (
+        r"(?:\\,)?([\^]|(?<!\\)_)(?:\(([^()]*)\)|(-?(?:[\d.]+|(?:\\,)?\\?[A-Za-z]+(?:_?{[^{}]*})*)))"  # of a power or an index
+    )
+    text = re.sub(argument, lambda found: f"{found[1]}{{{found[2] or found[3]}}}", text)
+    for _ in range(2):  # one within another
+        text = re.sub(r"\\sqrt\(((?:[^()]|\([^()]*\))*)\)", r"\\sqrt{\1}", text)
+    return text
 
 
-def sign(token: str) -> str:
-    """Return TeX for a number, a sign or a name."""
-    if token in SIGNS or not (word := re.match("[A-Za-z_]*", token)[0]):
-        return SIGNS.get(token, token)
-    if word in GREEK:
-        word = f"\\{word}"
-    elif token in FUNCTIONS:
+def word_as_tex(found: re.Match[str]) -> str:
+    """Return TeX for a word, a letter with a number, or a Greek letter."""
+    token = found[0]
+    if not token.isascii():
+        *_, kind, _, letter = unicodedata.name(token).split()
+        return f"\\{letter.lower() if kind == 'SMALL' else letter.title()}"
+    word = token.rstrip("0123456789")
+    if FUNCTION.fullmatch(token):
         return rf"\operatorname{{{token}}}"
+    if SIGN.fullmatch(word):
+        word = f"\\{word}"
     elif len(word) > 2 or word in ("kp", "ki", "kd"):
         return rf"\,\mathrm{{{token}}}\,".replace("_", r"\_")
     return f"{word}_{{{digits}}}" if (digits := token[len(word.lstrip("\\")) :]) else word
@@ -95,11 +82,14 @@ def is_left_out(app: Sphinx, what: str, name: str, found: Any, skip: bool, optio
     return True if str(getattr(found, "__doc__", "")).startswith("Alias for field") else None
 
 
+#: What the names that stand before a dot in texts are.
+OWNERS = {"tt": ("titop", titop), "m": ("titop.Model", titop.Model), "s": ("titop.System", titop.System)}
+
+
 class Linked(SphinxTransform):
     """Makes links to the reference of the names in code within texts, such as ``tt.trim`` and ``m.pose, twist``."""
 
     default_priority = 700
-    owners = {"tt": ("titop", titop), "m": ("titop.Model", titop.Model), "s": ("titop.System", titop.System)}
 
     def apply(self) -> None:
         for literal in list(self.document.findall(nodes.literal)):
@@ -107,7 +97,7 @@ class Linked(SphinxTransform):
             start = re.search(r"(?<![\w.\"])(tt|m|s)\.[A-Za-z]", text)
             if start is None or isinstance(literal.parent, nodes.reference | pending_xref):
                 continue
-            path, owner = self.owners[start[1]]
+            path, owner = OWNERS[start[1]]
             known = titop.__all__ if owner is titop else dir(owner)
             pieces, last = [], 0
             for word in re.finditer(rf"(?:(?<![\w.\"]){start[1]}\.|(?<=, ))([A-Za-z]\w*)", text):
