@@ -44,14 +44,16 @@ def summary(name: str) -> str:
 
 
 def entry(name: str) -> str:
-    """Return the section of a public name: of a class with what it inherits from bases that are not public.
+    """Return the section of a public name: of a class with what it inherits, up to the first base that is public.
 
     Plain values by which it answers a base's questions are left out.
     """
     value, title = getattr(titop, name), f"{name}\n{'-' * len(name)}\n\n"
     if not inspect.isclass(value):
         return f"{title}.. autofunction:: {name}\n"
-    bases = [base for base in value.__mro__[1:] if base.__name__ in titop.__all__ or base.__module__ == "builtins"]
+    order = value.__mro__[1:]
+    known = next(k for k, base in enumerate(order) if base.__name__ in titop.__all__ or base.__module__ == "builtins")
+    bases = order[known:]  # documented elsewhere
     plain = [key for key, held in vars(value).items() if not callable(held) and any(hasattr(base, key) for base in bases)]
     options = {"members": "", "show-inheritance": "", "inherited-members": ", ".join(base.__name__ for base in bases)}
     options["exclude-members"] = ", ".join(plain)
