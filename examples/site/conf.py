@@ -11,6 +11,7 @@ from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.domains.python import PyObject
+from sphinx.ext.napoleon import NumpyDocstring
 from sphinx.transforms import SphinxTransform
 
 import titop
@@ -25,14 +26,14 @@ default_role = "py:obj"
 nitpick_ignore_regex = [("py:.*", ".*")]  # what stands in backticks in docstrings is a link where it names something
 autodoc_typehints, autodoc_member_order = "none", "bysource"  # docstrings tell types, with shapes and units
 autodoc_preserve_defaults, toc_object_entries = True, False
-napoleon_google_docstring, napoleon_use_ivar, napoleon_use_rtype = False, True, False
+napoleon_google_docstring, napoleon_use_rtype, napoleon_custom_sections = False, False, [("Attributes", "params_style")]
 suppress_warnings = ["myst.xref_ambiguous", "misc.highlighting_failure"]
 
 #: What makes code of a text: quotes, attributes, calls with keywords, paths. And what makes an equation of another.
 CODE = re.compile(
     r"[\"\\`@#~]|\*\*|\w\*|\w\.\w*[A-Za-z]|\b(True|lambda \w:|path|tt|name)\b|\w=|=\w|[a-z]{4,}\[|_-/|\.{3}|\w/[a-z]{4,}"
 )
-EQUATION = re.compile(r" <?= |\^|²|\w / | /|\w x \w|^-?\w v$|/\w* [|(a-zA-Z]")
+EQUATION = re.compile(r" <?= |\w \(\d [-+] |\^|²|\w / | /|\w x \w|^-?\w v$|/\w* [|(a-zA-Z]")
 #: Words of equations in docstrings that TeX has a sign or a name for, and those of several letters that it leaves together.
 SIGN = re.compile("alpha|beta|gamma|delta|eta|theta|kappa|lambda|mu|nu|omega|pi|rho|sigma|tau|zeta|Phi|Delta|int|sum|sqrt")
 FUNCTION = re.compile("[Aa]d|atan2|blkdiag|cof|cosh?|det|diag|difference|exp|integrate|ln|log|sinh?|tanh?|tr")
@@ -121,6 +122,7 @@ def setup(app: Sphinx) -> None:
         translator.body.append(f'<div class="math">{tex2mathml(node.astext(), as_block=True)}</div>')
         raise nodes.SkipNode
 
+    NumpyDocstring._parse_attribute_docstring = lambda self: []  # what stands before a colon is no type
     for field in PyObject.doc_field_types:
         field.typerolename = ""  # types here are words with shapes and units: as links, each word would be looked for
     app.add_html_math_renderer("mathml", (inline, None), (block, None))
