@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SITE, PAGES = Path("examples/site"), Path("examples/pages")
 
 #: Pages of the reference by title: the rooms and files of what they describe.
-GROUPS = tomllib.loads((ROOT / SITE / "groups.toml").read_text())
+GROUPS = tomllib.loads((ROOT / SITE / "groups.toml").read_text(encoding="utf8"))
 
 
 def public() -> dict[str, list[str]]:
