@@ -70,6 +70,10 @@ def test_site(build: dict[str, Any], tmp_path: Path) -> None:
     ]
     assert loaded == []
     assert 'href="../../api/bodies.html#titop.RigidBody"' in pages[site / "examples" / "pages" / "reference.html"]
+    assert (
+        "Singular values (k, N m s/rad) of the Jacobian, at most three: along one of zero"
+        in pages[site / "api" / "the_model.html"]
+    )
     assert "<mi>W</mi>" in pages[site / "api" / "bodies.html"]
     assert pages[site / "examples" / "pages" / "theory_blocks.html"].count("<math") > 50
     for script in SITE.parent.glob("*.py"):

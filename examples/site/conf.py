@@ -17,7 +17,7 @@ from sphinx.transforms import SphinxTransform
 import titop
 
 project, author, release = "titop", "the authors of titop", titop.__version__
-extensions = ["myst_parser", "sphinx_design", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx_design", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
 html_theme, html_title, html_math_renderer = "furo", "titop", "mathml"
 html_css_files, html_static_path = ["site.css"], ["_static"]
 html_show_sphinx, html_copy_source = False, False
@@ -122,7 +122,7 @@ def setup(app: Sphinx) -> None:
         translator.body.append(f'<div class="math">{tex2mathml(node.astext(), as_block=True)}</div>')
         raise nodes.SkipNode
 
-    NumpyDocstring._parse_attribute_docstring = lambda self: []  # what stands before a colon is no type
+    NumpyDocstring._parse_attribute_docstring = NumpyDocstring._consume_to_end  # what stands before a colon is no type
     for field in PyObject.doc_field_types:
         field.typerolename = ""  # types here are words with shapes and units: as links, each word would be looked for
     app.add_html_math_renderer("mathml", (inline, None), (block, None))
