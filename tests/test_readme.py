@@ -121,6 +121,13 @@ def test_every_page_is_linked_from_another(path: Path) -> None:
     assert any(path.name in other.read_text() for other in TEXTS if other != path)
 
 
+@pytest.mark.parametrize("path", [*PAGES.glob("*.md")], ids=lambda path: path.stem)
+def test_every_page_starts_with_what_it_is_for(path: Path) -> None:
+    title, purpose = path.read_text(encoding="utf8").split("\n\n")[:2]
+    assert title.startswith("# ")
+    assert purpose.startswith(("This page ", "This tutorial ", "The words "))
+
+
 def pixels(picture: Path) -> tuple[int, int]:
     """Return width and height of a PNG file, from its header."""
     return struct.unpack(">II", picture.read_bytes()[16:24])
