@@ -23,9 +23,12 @@ def snippets(text: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
 
 
+#: Pages whose code blocks build on each other, with what they print below them.
+TUTORIALS = sorted(PAGES.glob("tutorial_*.md"))
 EXAMPLES = [
     pytest.param(example, id=f"{path.stem}-{example.strip().splitlines()[0]}")
     for path in TEXTS
+    if path not in TUTORIALS
     for example in snippets(path.read_text())
 ]
 NAMES = {"np": np, "tt": tt, "twist_transport": twist_transport}
@@ -36,6 +39,39 @@ def test_example_runs(example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "examples").symlink_to(README.parent / "examples")
     monkeypatch.chdir(tmp_path)
     exec(compile(example, "example", "exec"), dict(NAMES))
+
+
+def unlike(printed: str, expected: str) -> str:
+    """Return what differs: words, or numbers by more than two units of the last digit that is expected."""
+    number = r"-?\d+\.?\d*(?:e[-+]\d+)?"
+    if re.sub(r"[-\s]", "", re.sub(number, "#", printed)) != re.sub(r"[-\s]", "", re.sub(number, "#", expected)):
+        return printed
+    for got, wanted in zip(re.findall(number, printed), re.findall(number, expected), strict=True):
+        if abs(float(got) - float(wanted)) > 2 * 10.0 ** -len(wanted.partition(".")[2].partition("e")[0]) * ("." in wanted):
+            return f"{got} is not {wanted}"
+    return ""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
+def test_tutorial_prints_what_its_page_says(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {}
+    blocks = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", path.read_text(encoding="utf8"), re.DOTALL)
+    assert len(blocks) > 6
+    for code, expected in blocks:
+        exec(compile(code, path.name, "exec"), namespace)
+        assert unlike(capsys.readouterr().out, expected) == ""
+
+
+def test_the_comparison_of_prints_compares() -> None:
+    """The negative control."""
+    assert unlike("[ 0.1931 -0.   ]", "[0.193 0.   ]") == ""
+    assert unlike("x 0.196", "x 0.193") == "0.196 is not 0.193"
+    assert unlike("3 states", "4 states") == "3 is not 4"
+    assert unlike("True 1", "False 1") == "True 1"
 
 
 def test_telescope_oscillates_at_its_natural_frequency() -> None:
@@ -83,6 +119,13 @@ def test_the_finder_of_broken_links_finds() -> None:
 @pytest.mark.parametrize("path", [*PAGES.glob("*.md")], ids=lambda path: path.stem)
 def test_every_page_is_linked_from_another(path: Path) -> None:
     assert any(path.name in other.read_text() for other in TEXTS if other != path)
+
+
+@pytest.mark.parametrize("path", [*PAGES.glob("*.md")], ids=lambda path: path.stem)
+def test_every_page_starts_with_what_it_is_for(path: Path) -> None:
+    title, purpose = path.read_text(encoding="utf8").split("\n\n")[:2]
+    assert title.startswith("# ")
+    assert purpose.startswith(("This page ", "This tutorial ", "The words "))
 
 
 def pixels(picture: Path) -> tuple[int, int]:

@@ -3,11 +3,14 @@
 Each example draws its own picture, 600 to 720 pixels wide; here its colours are cut to a palette, which takes a third of the
 bytes. `animation.png` is a still from a browser, kept as it is.
 
-Run it: ``python examples/gallery/make.py``, with the names of examples to make only theirs.
+Run it: ``python examples/gallery/make.py``, with the names of examples, or of pages such as ``tutorial_soft``, to make only
+theirs.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import runpy
 import subprocess
 import sys
@@ -32,13 +35,26 @@ def draw_diagram(picture: Path) -> None:
     balloon["build"]().draw(picture)
 
 
+def draw_tutorial(name: str, folder: str) -> None:
+    """Run the code of a tutorial's page, and keep the pictures that it saves."""
+    text = (GALLERY.parent / "pages" / f"{name}.md").read_text(encoding="utf8")
+    code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=folder, env={**os.environ, "MPLBACKEND": "agg"})
+    for picture in re.findall(r"gallery/tutorial_(\w+)\.png", text):
+        shrink(Path(folder) / f"{picture}.png", f"tutorial_{picture}")
+
+
 def main() -> None:
     """Run the examples one after the other."""
     scripts = sorted(GALLERY.parent.glob("*.py"))
-    wanted = sys.argv[1:] or [*(path.stem for path in scripts), "diagram"]
+    tutorials = sorted((GALLERY.parent / "pages").glob("tutorial_*.md"))
+    wanted = sys.argv[1:] or [*(path.stem for path in [*scripts, *tutorials]), "diagram"]
     with tempfile.TemporaryDirectory() as folder:
         for name in wanted:
             picture = Path(folder) / f"{name}.png"
+            if name.startswith("tutorial_"):
+                draw_tutorial(name, folder)
+                continue
             if name == "diagram":
                 draw_diagram(picture)
             else:

@@ -178,11 +178,12 @@ def plot_over_time(
 ) -> Figure:
     """Draw each signal over time in a panel of its own.
 
-    `t` (n; s); `errors`: differences to another solution, drawn in red on a second axis; `columns`: panels in a row;
-    `instants` (s): marked by lines; NaN by none.
+    `t` (n; s); `errors`: differences to another solution, drawn in red on a second axis; `columns`: panels in a row,
+    at most; `instants` (s): marked by lines; NaN by none.
     """
     from matplotlib.figure import Figure
 
+    columns = min(columns, len(signals))
     rows = -(-len(signals) // columns)
     figure = Figure(figsize=(4 * columns, 2.3 * rows), layout="constrained")
     axes = np.atleast_2d(figure.subplots(rows, columns, sharex=True, squeeze=False))

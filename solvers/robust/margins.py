@@ -132,7 +132,7 @@ def margins(
     Each loop is multiplied by a factor f while all others are closed. Gain: f is real; phase: ``f = exp(-j φ)``, for lags and
     leads; delay: ``f = exp(-s τ)``; disk: any f of
 
-        f = (1 + (1 - σ) δ / 2) / (1 - (1 + σ) δ / 2),     |δ| <= disk,
+        ``f = (1 + (1 - σ) δ / 2) / (1 - (1 + σ) δ / 2)``, ``|δ| <= disk``,
 
     gain and phase at once, with the skew σ (Seiler, Packard, Gahinet 2020). At zero gains may rise as much as fall, at one the
     disk is that of S, at minus one that of T. For all loops at once each has a δ of its own.
