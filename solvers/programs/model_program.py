@@ -19,6 +19,8 @@ from titop.solvers.arguments.reading import all_finite, check_quaternions, overf
 from titop.solvers.mechanism.coordinates import unit_quaternions
 from titop.solvers.native import calling
 from titop.solvers.native.programs import SystemCode
+from titop.solvers.programs.closed_loop import ARGUMENTS as CLOSED_ARGUMENTS
+from titop.solvers.programs.closed_loop import CLOSED_LOOP, closed_loop
 from titop.solvers.programs.tracing import FUNCTIONS, Recorded, traced, without_program
 from titop.solvers.signals.exported import Signal, refuse_twice
 from titop.solvers.signals.grammar import INPUT, OUTPUT, read_name, read_names
@@ -26,6 +28,8 @@ from titop.solvers.signals.quantities import Kind, units_of
 
 #: The output by which programs say whether they can be trusted.
 _HEALTH = "health"
+#: The arguments of each function that programs know.
+_ARGUMENTS = {name: function.arguments for name, function in FUNCTIONS.items()} | {CLOSED_LOOP: CLOSED_ARGUMENTS}
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +97,7 @@ class ProgramFunction:
         self._result_shapes = [output.shape for name, output in self.function.outputs.items() if name != _HEALTH]
         self._sizes = [len(output.values) for output in self.function.outputs.values()]
         self._health = list(self.function.outputs).index(_HEALTH) if _HEALTH in self.function.outputs else None
-        in_order = tuple(self.function.inputs) == tuple(FUNCTIONS[name].arguments)
+        in_order = tuple(self.function.inputs) == tuple(_ARGUMENTS[name])
         self._is_plain = in_order and not program.quaternions and calling.obstacle() is None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -107,7 +111,7 @@ class ProgramFunction:
         """
         if self._is_plain and not others and (found := self._at_one_state(state)) is not None:
             return found
-        known, first = self.program.at, dict(zip(FUNCTIONS[self.name].arguments, state, strict=False))
+        known, first = self.program.at, dict(zip(_ARGUMENTS[self.name], state, strict=False))
         named = first | others
         unknown = [name for name in others if name not in known or name in first] or state[len(first) :]
         if unknown:
@@ -159,7 +163,7 @@ class ProgramFunction:
     def _read(self, name: str, value: Any) -> Array:
         """Return an argument as a vector, or rows of them."""
         if value is None:
-            return self.program.at[name] if name in ("q", "parameters") else np.zeros(len(self.program.at[name]))
+            return self.program.at[name]
         names = self.program.names[name]
         if isinstance(value, Mapping):
             changed = dict(zip(names, self._read(name, None), strict=True))
@@ -194,10 +198,11 @@ def program(
     inputs: Sequence[str] = (),
     outputs: Sequence[str] | None = None,
     at: Any = None,
+    controller: Any = None,
 ) -> ModelProgram:
     """Return the program of functions of a model: `Model.program`."""
     mechanism = model.mechanism
-    known: dict[str, Any] = {"function": FUNCTIONS, "parameter": mechanism.parameters()}
+    known: dict[str, Any] = {"function": _ARGUMENTS, "parameter": mechanism.parameters()}
     parameters = read_names("parameters", parameters)
     for what, asked in {"function": functions, "parameter": parameters}.items():
         for k, name in enumerate(asked):
@@ -211,7 +216,11 @@ def program(
         expected, advice = "a parameter of a block", "leave it out, or take those of the device's parts, which follow from it"
         raise ModelError(Finding("no-program", "parameters", of_device, expected, advice))
     if not functions:
-        raise ModelError(Finding("missing", "functions", "none", "names of functions", f"{', '.join(FUNCTIONS)} are known"))
+        raise ModelError(Finding("missing", "functions", "none", "names of functions", f"{', '.join(_ARGUMENTS)} are known"))
+    if (controller is None) == (CLOSED_LOOP in functions):
+        got = "none" if controller is None else "one without a function of it"
+        advice = "give both or none"
+        raise ModelError(Finding("no-controller", "controller", got, f"one beside the function {CLOSED_LOOP!r}", advice))
     if at is None:
         at = mechanism.regular_configuration if mechanism.is_constrained else mechanism.probes[1]
     nominal = {
@@ -249,7 +258,11 @@ def program(
         recorded = Recorded(mechanism, nominal, parameters, places, efforts, read)
     except TypeError as error:
         raise without_program(error, "parameters") from error
-    programs = {name: traced(name, recorded) for name in functions}
+    programs = {name: traced(name, recorded) for name in functions if name != CLOSED_LOOP}
+    if controller is not None:
+        loop = closed_loop(model, controller, parameters, read, nominal["q"])
+        programs = {name: programs.get(name, loop.program) for name in functions}
+        names, units, nominal = names | loop.names, units | loop.units, nominal | loop.at
     with np.errstate(all="ignore"):
         healths = [found.evaluate({k: nominal[k] for k in found.inputs}).get(_HEALTH) for found in programs.values()]
     all_healths = [found for found in healths if found is not None and found.size]

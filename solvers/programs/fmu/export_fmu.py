@@ -25,10 +25,10 @@ from titop.solvers.programs.c_text import c_names, table
 from titop.solvers.programs.controller_text import ControllerText
 from titop.solvers.programs.fmu.fmu_archive import write_fmu
 from titop.solvers.programs.fmu.fmu_description import Variable
-from titop.solvers.programs.system_program import system_programs
-from titop.solvers.signals.exported import Signal, refuse_twice, signals_of
+from titop.solvers.programs.system_program import system_programs, system_states
+from titop.solvers.signals.exported import refuse_twice, signals_of
 from titop.solvers.signals.grammar import MEASURED, OUTPUT, read_name, read_names
-from titop.solvers.signals.quantities import Kind, of_all_coordinates
+from titop.solvers.signals.quantities import Kind
 from titop.solvers.signals.system_inputs import SystemInputs
 
 _KINDS = "me", "cs"
@@ -164,7 +164,7 @@ class _System:
             name = model.coordinate_names[k]
             raise ModelError(Finding("improper", "inputs", f"{name}.q", "inputs without derivatives", f"take {name}.a"))
         self.measured = [read_name(model, MEASURED, each) for each in law.inputs] if law else []
-        self.states = self._states()
+        self.states = system_states(model)
         found = [] if outputs is None else [read_name(model, OUTPUT, each) for each in read_names("outputs", outputs)]
         read = [(of.only(k), signal) for of in found for k, signal in enumerate(signals_of(model, of))]
         refuse_twice("output", [signal for _, signal in read])
@@ -175,16 +175,6 @@ class _System:
         refuse_paths(model, [*(signal.path for signal in self.inputs.signals), *self.shown, *measured])
         outputs_of = [of for of, _ in self.outputs]
         self.programs = system_programs(at, self.inputs, outputs_of, self.measured, parameters)
-
-    def _states(self) -> list[Signal]:
-        """Return the states; plain coordinates and rates have the names of outputs."""
-        model, assembly = self.at.model, self.at.model.mechanism.assembly
-        names, plain = [*model.configuration_names], model.mechanism.plain_coordinates
-        for in_q, in_v in zip(plain.in_q, plain.in_v, strict=True):
-            names[in_q] = f"{model.coordinate_names[in_v]}.q"
-        rates = signals_of(model, of_all_coordinates(Kind.RATE, model.coordinate_names, ".v"))
-        own = map(Signal, model.mechanism.inputs.state_names, model.mechanism.inputs.state_units)
-        return [*map(Signal, names, assembly.configuration_units), *rates, *own]
 
     def _starts(self) -> list[float]:
         """Return the values of the inputs at the point, and of the commands at the controller's."""
