@@ -244,7 +244,8 @@ class Model(Resolved):
         Raises
         ------
         ModelError
-            For unknown names, for sampled controllers and outputs that act on themselves at once, and for blocks whose functions cannot be recorded (named, with the reason).
+            For unknown names, for sampled controllers and outputs that act on themselves at once, and for blocks whose
+            functions cannot be recorded (named, with the reason).
 
         Examples
         --------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -139,7 +140,7 @@ def _between(family: MembersBetween, known: dict[str, Any]) -> Array:
     for axis, source in zip(family.axes, family.sources, strict=True):
         rho = known.get(source, source)  # type: ignore[arg-type]
         found = members[0]
-        for k, (low, high) in enumerate(zip(axis[:-1], axis[1:], strict=True)):
+        for k, (low, high) in enumerate(pairwise(axis)):
             part = applied("minimum", applied("maximum", (rho - low) * (1.0 / (high - low)), 0.0), 1.0)
             found = found + part * (members[k + 1] - members[k])
         members = found
