@@ -265,7 +265,8 @@ class Model(Resolved):
         """Return the linear model as a function of the operating point, as a `program`: an LPV model without a grid.
 
         ``p.linear_matrices(q, v, tau)`` returns A, B, C and D, of stacked points too. States are as in `linearize`, about a
-        reference that moves with the point.
+        reference that moves with the point. With closures and gears they are those of coordinates that are chosen at ``at``,
+        and whose pivots are the `health`: ``p.names["A"]`` names them, and states must be closed.
 
         Parameters
         ----------
@@ -283,7 +284,7 @@ class Model(Resolved):
         Raises
         ------
         ModelError
-            Also for systems with closures or gears, whose coordinates are not all states.
+            Also for systems that roll, which have more independent displacements than rates.
         """
         return self.program("linear_matrices", parameters=parameters, inputs=inputs, outputs=outputs, at=at)
 

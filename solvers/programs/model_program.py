@@ -22,7 +22,7 @@ from titop.solvers.native.programs import SystemCode
 from titop.solvers.programs.closed_loop import ARGUMENTS as CLOSED_ARGUMENTS
 from titop.solvers.programs.closed_loop import CLOSED_LOOP, closed_loop
 from titop.solvers.programs.tracing import FUNCTIONS, Recorded, traced, without_program
-from titop.solvers.signals.exported import Signal, refuse_twice
+from titop.solvers.signals.exported import Signal, refuse_twice, state_signals
 from titop.solvers.signals.grammar import INPUT, OUTPUT, read_name, read_names
 from titop.solvers.signals.quantities import Kind, units_of
 
@@ -45,7 +45,7 @@ class ModelProgram:
     functions : mapping of str to program
         The programs by the functions' names; `titop.blocks.programs.program` says what they are.
     names, units : mapping of str to tuple of str
-        Of the numbers of each input, and of the outputs ``y``.
+        Of the numbers of each input, of the outputs ``y``, and of the states of linear matrices: the rows and columns of ``A``.
     at : mapping of str to array
         The nominal inputs. In systems with closures, the branch at ``at["q"]`` is the one on which the program holds.
     health : float
@@ -259,6 +259,9 @@ def program(
     except TypeError as error:
         raise without_program(error, "parameters") from error
     programs = {name: traced(name, recorded) for name in functions if name != CLOSED_LOOP}
+    if "linear_matrices" in functions:
+        signals = [state_signals(model)[k] for k in recorded.states]
+        names["A"], units["A"] = tuple(path for path, _ in signals), tuple(unit for _, unit in signals)
     if controller is not None:
         loop = closed_loop(model, controller, parameters, read, nominal["q"])
         programs = {name: programs.get(name, loop.program) for name in functions}

@@ -27,7 +27,7 @@ _SAMPLES, _SEED, _SPREAD = 8, 1, 0.3
 #: The output by which programs say whether they can be trusted, as `Recorded` names it.
 HEALTH = "health"
 #: Arrays whose places are named, and the input that is a structure.
-_NAMED, _PARAMETERS = ("q", "v", "u", "x", "states", "r", "y", "commands"), "parameters"
+_NAMED, _PARAMETERS = ("q", "v", "u", "x", "states", "r", "y", "commands", "A"), "parameters"
 
 _CHECK = """\
 static int check_<name>(void)

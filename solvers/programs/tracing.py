@@ -249,9 +249,9 @@ class Recorded:
 
     def linear_matrices(self) -> dict[str, Array]:
         m, nv = self.mechanism, self.mechanism.nv
-        if m.is_constrained:
-            got, advice = "a system with closures or gears", "linearize it, or a family of it by lpv"
-            raise ModelError(Finding("no-program", "linear_matrices", got, "a tree, whose coordinates are all states", advice))
+        if not m.places.all():
+            got, advice = "what rolls, or slides along an edge", "linearize it, or a family of it by lpv"
+            raise ModelError(Finding("no-program", "linear_matrices", got, "as many independent rates as coordinates", advice))
         by_q, by_v, by_tau = (self.forward_dynamics_derivatives()[name] for name in ("da_dq", "da_dv", "da_dtau"))
         a, health = self.forward
         others = [*self.x, *self._channels]
@@ -264,7 +264,24 @@ class Recorded:
         through = jacobian(y, list(own)) @ np.hstack([by_q, by_v, by_others])
         read = replaced(self._by_all(y, others) + through, known)
         n = 2 * nv + len(self.x)
+        if m.is_constrained:
+            basis = self._motions_of_states()
+            rows, read = (np.hstack([matrix[:, : 2 * nv] @ basis, matrix[:, 2 * nv :]]) for matrix in (rows, read))
+            rows, n = rows[self.states], len(self.states)
         return {"A": rows[:, :n], "B": rows[:, n:], "C": read[:, :n], "D": read[:, n:], "health": health}
+
+    @property
+    def states(self) -> Array:
+        """Which entries of [dq; dv; dx] are states of linear models: those of independent coordinates, and dx."""
+        nv, nx = self.mechanism.nv, len(self.x)
+        free = self.partition.independent if self.mechanism.is_constrained else np.arange(nv)
+        return np.concatenate([free, nv + free, 2 * nv + np.arange(nx)])
+
+    def _motions_of_states(self) -> Array:
+        """Return [dq; dv] (2 nv, ...) from displacements and rates of independent coordinates: J dq = 0, d(J v) = 0."""
+        J, T, none = self.mechanism.constraints_at(self.q, self.v).jacobian, self.partition.motions, 0.0 * self.partition.motions
+        turned = self.partition.follow(-self.derivatives(J @ self.v)[0] @ T)
+        return np.block([[T, none], [turned, T]])
 
     def _by_all(self, results: Array, others: Sequence[Any]) -> Array:
         """Return the derivatives of results by the states and other variables."""
@@ -280,13 +297,20 @@ class Recorded:
 
     def forward_dynamics_derivatives(self) -> dict[str, Array]:
         a, health = self.forward
-        if self.mechanism.is_constrained:
-            by_q, by_v = self.derivatives(a, reverse=False)
-            return {"da_dq": by_q, "da_dv": by_v, "da_dtau": jacobian(a, list(self.tau)), "health": health}
-        by_q, by_v = self.derivatives(self.inverse)
-        nv, known = self.mechanism.nv, dict(zip(self.a, a, strict=True))
-        right = np.hstack([-replaced(np.hstack([by_q, by_v]), known), np.eye(nv).astype(object)])
-        found = solve(self.mass, right)
+        m, nv, known = self.mechanism, self.mechanism.nv, dict(zip(self.a, a, strict=True))
+        balance = self.engine.dynamics.tree_inverse(self.q, self.v, self.a, self.pushes) - self.efforts
+        right = np.hstack([-replaced(np.hstack(self.derivatives(balance)), known), np.eye(nv).astype(object)])
+        if not m.is_constrained:
+            found = solve(self.mass, right)
+        else:  # J a + bias = 0 and balance = J^T multipliers, differentiated
+            rows, T, lambdas = m.constraints_at(self.q, self.v), self.partition.motions, self.graph.fresh(len(self.partition.rows))
+            pulled = self.derivatives(rows.jacobian[self.partition.rows].T @ lambdas)[0]
+            carried = self.partition.carried(replaced(balance, known))[self.partition.rows]
+            right[:, :nv] += replaced(pulled, dict(zip(lambdas, carried, strict=True)))
+            moved = np.zeros((len(rows.bias), 3 * nv), dtype=object)
+            moved[:, : 2 * nv] = replaced(np.hstack(self.derivatives(rows.jacobian @ self.a + rows.bias)), known)
+            follow = self.partition.follow(-moved)
+            found = follow + T @ solve(T.T @ self.mass @ T, T.T @ (right - self.mass @ follow))
         return {"da_dq": found[:, :nv], "da_dv": found[:, nv : 2 * nv], "da_dtau": found[:, 2 * nv :], "health": health}
 
 

@@ -180,6 +180,30 @@ def test_linear_matrices_are_those_of_linearize(name: str) -> None:
         agree(found, matrix, 1e-8)
 
 
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")  # they are no equilibria
+@pytest.mark.parametrize("name", ["gears", "a planar loop", "gears in a loop"])
+def test_linear_matrices_of_closed_systems_are_those_of_linearize(name: str) -> None:
+    """At states away from the one at which rows and columns are chosen; some D are nothing but rounding."""
+    model = SYSTEMS[name]().resolve(engine="reference")
+    given, port = states(model, 4), model.port_names[-1]
+    inputs, outputs = [*model.input_names[:1], model.coordinate_names[-1]], [f"{model.coordinate_names[0]}.v", f"{port}.dv"]
+    program = model.linear_program(inputs, outputs, at=given["q"][0])
+    independent = [path.removesuffix(".q") for path in program.names["A"] if path.endswith(".q")]
+    assert program.names["A"] == (*(f"{each}.q" for each in independent), *(f"{each}.v" for each in independent))
+    for k in range(1, 4):
+        q, tau = model.assemble(given["q"][k]), given["tau"][k]
+        v = model.assemble_velocity(q, given["v"][k])
+        linear = tt.linearize(model, (q, v, tau), inputs, outputs, independent=independent)
+        of = program.functions["linear_matrices"]
+        found = of.evaluate({"u": np.zeros(len(inputs) - 1), "q": q, "v": v, "tau": tau})
+        for side in "ABC":
+            agree(found[side], getattr(linear, side), 1e-12)
+        np.testing.assert_allclose(found["D"], linear.D, atol=1e-12)
+        assert found["health"].min() > 0.1
+        with pytest.raises(AssertionError):
+            agree(found["A"], tt.linearize(model, (q, 2.0 * v, tau), inputs, outputs, independent=independent).A, 1e-12)
+
+
 def test_rates_are_those_of_the_parts() -> None:
     model = SYSTEMS["states of interactions"]().resolve(engine="reference")
     given = states(model, 1)
@@ -196,7 +220,7 @@ def test_rates_are_those_of_the_parts() -> None:
 def test_what_cannot_be_recorded_is_named() -> None:
     with pytest.raises(tt.ModelError, match=r"wire.*float|wire.*known"):
         SYSTEMS["a wire"]().resolve(engine="reference").program("mass_matrix")
-    model = SYSTEMS["a planar loop"]().resolve(engine="reference")
+    model = SYSTEMS["what rolls"]().resolve(engine="reference")
     with pytest.raises(tt.ModelError, match=r"wheel\.inertia.*device"):
         SYSTEMS["inputs of all kinds"]().resolve(engine="reference").program("mass_matrix", parameters=["wheel.inertia"])
     with pytest.raises(tt.ModelError, match="branch"):
