@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
-from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.basics.user_input import is_finite
@@ -202,7 +201,7 @@ def program(
 ) -> ModelProgram:
     """Return the program of functions of a model: `Model.program`."""
     mechanism = model.mechanism
-    known: dict[str, Any] = {"function": _ARGUMENTS, "parameter": mechanism.parameters()}
+    known: dict[str, Any] = {"function": _ARGUMENTS, "parameter": model.parameters()}
     parameters = read_names("parameters", parameters)
     for what, asked in {"function": functions, "parameter": parameters}.items():
         for k, name in enumerate(asked):
@@ -211,10 +210,6 @@ def program(
                 raise ModelError(Finding(f"unknown-{what}", f"{what}s", name, f"a {what} that programs know", advice))
             if name in asked[:k]:
                 raise ModelError(Finding(f"duplicate-{what}", f"{what}s", name, "each name once", "leave one out"))
-    devices = {device.name for device in mechanism.assembly.devices}
-    if of_device := next((name for name in parameters if owner_of(name) in devices), None):
-        expected, advice = "a parameter of a block", "leave it out, or take those of the device's parts, which follow from it"
-        raise ModelError(Finding("no-program", "parameters", of_device, expected, advice))
     if not functions:
         raise ModelError(Finding("missing", "functions", "none", "names of functions", f"{', '.join(_ARGUMENTS)} are known"))
     if (controller is None) == (CLOSED_LOOP in functions):
@@ -227,7 +222,7 @@ def program(
         "q": _real("at", mechanism._read_q(at, "at")).copy(),
         **{name: np.zeros(mechanism.nv) for name in ("v", "tau", "a")},
     }
-    values = mechanism.parameters()
+    values = known["parameter"]
     names: dict[str, tuple[str, ...]] = {
         "q": mechanism.configuration_names,
         **dict.fromkeys(("v", "tau", "a"), mechanism.coordinate_names),

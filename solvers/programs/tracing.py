@@ -8,7 +8,7 @@ what was recorded: of inverse dynamics in reverse, then by one solution with the
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -20,8 +20,9 @@ from titop.blocks.basics.spatial import Array, factored, solve
 from titop.blocks.basics.tolerances import EPS
 from titop.blocks.constraints.closure import MultiplierClosure
 from titop.blocks.contract.block import Block
+from titop.blocks.programs.branches import explored
 from titop.blocks.programs.differentiation import jacobian, replaced, slopes
-from titop.blocks.programs.graph import Graph, array_of
+from titop.blocks.programs.graph import Graph, Unknown, array_of
 from titop.blocks.programs.program import INPUT, Program
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.closed_mechanism import GearConstraint
@@ -68,7 +69,8 @@ class Recorded:
         self._channels, self._by_effort = [*given.get("u", ()), *self.tau[list(efforts)]], list(efforts)
         assembly = mechanism.assembly
         if parameters:
-            assembly = perturbed_assembly(assembly, dict(zip(parameters, given["parameters"], strict=True)))
+            values = dict(zip(parameters, given["parameters"], strict=True))
+            assembly = perturbed_assembly(assembly, _following(assembly.devices, values))
         self.mechanism = mechanism.twin(partial(ReferenceEngine, assembly=assembly, dtype=object), moved=False)
         if parameters:  # what mechanisms of one structure share, but for these
             loops = tuple(loop for loop in assembly.loops if isinstance(loop.closure, MultiplierClosure))
@@ -279,9 +281,9 @@ class Recorded:
 
     def _motions_of_states(self) -> Array:
         """Return [dq; dv] (2 nv, ...) from displacements and rates of independent coordinates: J dq = 0, d(J v) = 0."""
-        J, T, none = self.mechanism.constraints_at(self.q, self.v).jacobian, self.partition.motions, 0.0 * self.partition.motions
+        J, T = self.mechanism.constraints_at(self.q, self.v).jacobian, self.partition.motions
         turned = self.partition.follow(-self.derivatives(J @ self.v)[0] @ T)
-        return np.block([[T, none], [turned, T]])
+        return np.block([[T, 0.0 * T], [turned, T]])
 
     def _by_all(self, results: Array, others: Sequence[Any]) -> Array:
         """Return the derivatives of results by the states and other variables."""
@@ -303,13 +305,14 @@ class Recorded:
         if not m.is_constrained:
             found = solve(self.mass, right)
         else:  # J a + bias = 0 and balance = J^T multipliers, differentiated
-            rows, T, lambdas = m.constraints_at(self.q, self.v), self.partition.motions, self.graph.fresh(len(self.partition.rows))
-            pulled = self.derivatives(rows.jacobian[self.partition.rows].T @ lambdas)[0]
-            carried = self.partition.carried(replaced(balance, known))[self.partition.rows]
+            rows, part, T = m.constraints_at(self.q, self.v), self.partition, self.partition.motions
+            lambdas = self.graph.fresh(len(part.rows))
+            pulled = self.derivatives(rows.jacobian[part.rows].T @ lambdas)[0]
+            carried = part.carried(replaced(balance, known))[part.rows]
             right[:, :nv] += replaced(pulled, dict(zip(lambdas, carried, strict=True)))
             moved = np.zeros((len(rows.bias), 3 * nv), dtype=object)
             moved[:, : 2 * nv] = replaced(np.hstack(self.derivatives(rows.jacobian @ self.a + rows.bias)), known)
-            follow = self.partition.follow(-moved)
+            follow = part.follow(-moved)
             found = follow + T @ solve(T.T @ self.mass @ T, T.T @ (right - self.mass @ follow))
         return {"da_dq": found[:, :nv], "da_dv": found[:, nv : 2 * nv], "da_dtau": found[:, 2 * nv :], "health": health}
 
@@ -333,6 +336,17 @@ FUNCTIONS = {
     }.items()
     for name in names
 }
+
+
+def _following(devices: Iterable[Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Return values of parameters, of devices those of their parts in their place; what is given for a part precedes."""
+    for device in devices:
+        own = {entry: values.pop(name) for entry in device.parameter_fields() if (name := f"{device.name}.{entry}") in values}
+        if own:
+            found = explored(lambda of, own: array_of([*of.with_parameters(own).numbers.values()]), device, own)
+            moved = zip(device.numbers, found, strict=True)
+            values = {name: x for name, x in moved if isinstance(x, Unknown)} | values
+    return values
 
 
 def _snapped(rotation: Array) -> Array:

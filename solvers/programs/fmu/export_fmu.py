@@ -17,7 +17,6 @@ from titop.blocks.contract.own_coordinates import in_brackets, rate_unit
 from titop.graph.network.assembly import refuse_unsteady
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.linear.path_series import refuse_paths
-from titop.solvers.mechanism.system_parameters import assembly_parameters
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.programs.c_code import Dialect, FunctionPrinter
 from titop.solvers.programs.c_controllers import read_controller
@@ -98,8 +97,8 @@ def export_fmu(
     Raises
     ------
     ModelError
-        For unknown names and ones that are taken twice; for parameters without a program, such as those of composite devices;
-        for blocks without one, such as those whose functions make floats of the state; for delays of sensors and actuators; for
+        For unknown names and ones that are taken twice; for parameters without a program, such as places in a table; for blocks
+        without one, such as those whose functions make floats of the state; for delays of sensors and actuators; for
         controllers that are no program in C, are delayed by parts of a sample, or command an input; for a folder that does not
         exist; if the C does not compile.
 
@@ -135,15 +134,11 @@ def _check(path: Any, version: Any, kinds: Any) -> None:
 
 
 def _read_parameters(model: Model, names: Any) -> tuple[str, ...]:
-    """Return the names of parameters. Raises `ModelError` for those that cannot be tuned."""
-    known, own = model.parameters(), assembly_parameters(model.mechanism.assembly)
-    found = tuple(read_names("parameters", names))
+    """Return the names of parameters. Raises `ModelError` for unknown ones."""
+    known, found = model.parameters(), tuple(read_names("parameters", names))
     for name in found:
         if name not in known:
             raise ModelError(Finding("unknown-parameter", "parameters", name, "a parameter", did_you_mean(str(name), known)))
-        if name not in own:
-            expected, advice = "one of a block: a device computes its parts'", "take those of its parts"
-            raise ModelError(Finding("fixed-parameter", "parameters", name, expected, advice))
     return found
 
 
