@@ -20,7 +20,7 @@ from titop.solvers.native import calling
 from titop.solvers.native.programs import SystemCode
 from titop.solvers.programs.closed_loop import ARGUMENTS as CLOSED_ARGUMENTS
 from titop.solvers.programs.closed_loop import CLOSED_LOOP, closed_loop
-from titop.solvers.programs.tracing import FUNCTIONS, Recorded, traced, without_program
+from titop.solvers.programs.tracing import FUNCTIONS, Recorded, check_length, traced, without_program
 from titop.solvers.signals.exported import Signal, refuse_twice, state_signals
 from titop.solvers.signals.grammar import INPUT, OUTPUT, read_name, read_names
 from titop.solvers.signals.quantities import Kind, units_of
@@ -261,6 +261,8 @@ def program(
         loop = closed_loop(model, controller, parameters, read, nominal["q"])
         programs = {name: programs.get(name, loop.program) for name in functions}
         names, units, nominal = names | loop.names, units | loop.units, nominal | loop.at
+    for name, found in programs.items():
+        check_length(name, found, mechanism)
     with np.errstate(all="ignore"):
         healths = [found.evaluate({k: nominal[k] for k in found.inputs}).get(_HEALTH) for found in programs.values()]
     all_healths = [found for found in healths if found is not None and found.size]

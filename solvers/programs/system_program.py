@@ -23,7 +23,7 @@ from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.mechanism.inputs import PortPush
 from titop.solvers.model.model import Model
 from titop.solvers.programs.program_outputs import reading
-from titop.solvers.programs.tracing import Recorded, naming_blocks
+from titop.solvers.programs.tracing import Recorded, check_length, naming_blocks
 from titop.solvers.signals.exported import Signal, signals_of
 from titop.solvers.signals.quantities import Kind, Quantity, of_all_coordinates
 from titop.solvers.signals.system_inputs import SystemInputs
@@ -107,7 +107,7 @@ def _programs(
     by, both = [*system.p, *system.w, *system.x], np.concatenate([xdot, y])
     seed, weight = graph.input("seed", len(by)), graph.input("weight", len(both))
     gradient = jacobian(np.array([weight @ both], dtype=object), by, reverse=True)[0]
-    return SystemPrograms(
+    programs = SystemPrograms(
         graph.program(sizes, {"xdot": xdot, "health": health}),
         graph.program(sizes, {"y": np.concatenate([y, seen])}),
         graph.program(sizes | {"seed": len(seed)}, {"change": along(both, by, [*seed])}),
@@ -115,6 +115,10 @@ def _programs(
         graph.program(sizes, {"closed": closed}) if constrained else None,
         names,
     )
+    for name, found in programs._asdict().items():
+        if isinstance(found, Program):
+            check_length(name, found, recorded.original)
+    return programs
 
 
 class RecordedSystem:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array, factored, solve
 from titop.blocks.basics.tolerances import EPS
 from titop.blocks.constraints.closure import MultiplierClosure
@@ -33,7 +33,12 @@ from titop.solvers.mechanism.inputs import ActingPush, Inputs, OwnPush, PortPush
 from titop.solvers.mechanism.system_parameters import perturbed_assembly
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.programs.program_outputs import reading
+from titop.solvers.signals.lines_and_sections import is_rod
 from titop.solvers.signals.quantities import DEPENDENT, Quantity
+
+
+#: Operations of a function beyond which a warning comes, and none is made: LLVM takes 0.1 s, gcc 0.25 s for a thousand.
+LONG, LONGEST = 20_000, 200_000
 
 
 class Recorded:
@@ -361,6 +366,18 @@ def traced(function: str, recorded: Recorded) -> Program:
     """Return the program of a function. Raises `ModelError`, naming the block, for what cannot be recorded."""
     with naming_blocks(function):
         return recorded.program(**FUNCTIONS[function].record(recorded))
+
+
+def check_length(where: str, program: Program, mechanism: Mechanism) -> None:
+    """Warn of a program whose compilation takes long, before it begins. Raises `ModelError` of one that takes minutes."""
+    count = sum(len(each.values) for each in (program, *(loop.program for loop in program.loops)))
+    if count > LONG:
+        rods = ", ".join(block.name for block in mechanism.assembly.blocks_with_coordinates if is_rod(block))
+        advice = f"give {rods} fewer points and coordinates" if rods else "take the model's own function, which has loops"
+        finding = Finding("long-program", where, f"{count} operations", f"up to {LONG}, compiled in seconds", advice)
+        if count > LONGEST:
+            raise ModelError(finding)
+        warn([finding], stacklevel=5)
 
 
 @contextmanager

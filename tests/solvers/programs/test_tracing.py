@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import titop as tt
 from tests.every_kind import SYSTEMS, states
+from titop.solvers.programs import tracing
 
 #: A table of places is looked up by a whole number.
 WITHOUT = {"a wire"}
@@ -202,6 +204,21 @@ def test_linear_matrices_of_closed_systems_are_those_of_linearize(name: str) -> 
         assert found["health"].min() > 0.1
         with pytest.raises(AssertionError):
             agree(found["A"], tt.linearize(model, (q, 2.0 * v, tau), inputs, outputs, independent=independent).A, 1e-12)
+
+
+def test_long_programs_are_told_before_they_are_compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    s = tt.System("whip", gravity=[0, 0, -9.81])
+    rod = tt.Rod("whip", 1.0, tt.Section.circle(0.01), 1e7, 1e3, strains={"bending_y": 1}, points=2)
+    s.connect("world", rod, tt.Weld("clamp"))
+    model = s.resolve(engine="reference")
+    monkeypatch.setattr(tracing, "LONG", 500)
+    with pytest.warns(tt.ModelWarning, match=r"forward_dynamics: got .* operations.*give whip fewer points"):
+        model.program("forward_dynamics", "mass_matrix")
+    monkeypatch.setattr(tracing, "LONGEST", 500)
+    for export in (lambda: model.program("forward_dynamics"), lambda: tt.export_fmu(model, tmp_path / "whip.fmu")):
+        with pytest.raises(tt.ModelError, match="long-program"):
+            export()
+    assert not [*tmp_path.iterdir()]
 
 
 def satellite() -> tt.System:
