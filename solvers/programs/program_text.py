@@ -21,11 +21,10 @@ from titop.solvers.programs.c_text import (
     table,
 )
 from titop.solvers.programs.model_program import Program
+from titop.solvers.programs.trusted_program import HEALTH
 
 #: Samples of each function in the test, the seed of their states, and how far these are from the nominal one.
 _SAMPLES, _SEED, _SPREAD = 8, 1, 0.3
-#: The output by which programs say whether they can be trusted, as `Recorded` names it.
-HEALTH = "health"
 #: Arrays whose places are named, and the input that is a structure.
 _NAMED, _PARAMETERS = ("q", "v", "u", "x", "states", "r", "y", "commands", "A"), "parameters"
 
