@@ -36,7 +36,6 @@ from titop.solvers.programs.program_outputs import reading
 from titop.solvers.signals.lines_and_sections import is_rod
 from titop.solvers.signals.quantities import DEPENDENT, Quantity
 
-
 #: Operations of a function beyond which a warning comes, and none is made: LLVM takes 0.1 s, gcc 0.25 s for a thousand.
 LONG, LONGEST = 20_000, 200_000
 

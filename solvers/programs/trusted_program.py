@@ -14,9 +14,9 @@ HEALTH, TRUST = "health", "trust"
 
 
 def trusted(program: Program, quaternions: Sequence[int] = ()) -> Program:
-    """Return a program that divides quaternions of q by their norms, and has the health last, with zero behind it if all is well.
+    """Return a program that divides quaternions in q by their norms; last is its health, then zero if all is well, else NaN.
 
-    Else it is NaN. All is well if inputs and outputs are finite, `quaternions` (which begin there in q) unit ones, and no pivot is lost.
+    All is well if inputs and outputs are finite, `quaternions` (by where they begin) unit ones, and no pivot is lost.
     """
     values = list[Value]()
 
