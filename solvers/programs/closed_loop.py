@@ -30,7 +30,6 @@ from titop.solvers.programs.c_controllers import (
     refuse_function,
     shown_inputs,
 )
-from titop.solvers.programs.program_outputs import reading
 from titop.solvers.programs.system_program import RecordedSystem, system_states
 from titop.solvers.programs.tracing import naming_blocks
 from titop.solvers.signals.grammar import MEASURED, read_name
@@ -81,7 +80,7 @@ def closed_loop(model: Model, given: Any, parameters: Sequence[str], outputs: Se
     graph, n, nz = system.recorded.graph, len(system.x), len(law.states)
     sizes = system.sizes | {"states": n + nz, "r": len(law.references)}
     z, r, a = graph.input("states", n + nz)[n:], graph.input("r", sizes["r"]), graph.fresh(model.nv)
-    y = system.placed([reading(system.at, of, a) for of in measured])
+    y = system.placed([system.at.reading(of, a) for of in measured])
     e = law.from_y @ (y - trims[: len(y)]) + law.from_r @ (r - trims[len(y) :])
     known = dict(zip(parameters, system.p, strict=True)) | dict(zip(law.inputs, y, strict=True))
     matrix = np.block([[law.K.A, law.K.B], [law.K.C, law.K.D]]).astype(object) if family is None else _between(family, known)
@@ -93,7 +92,7 @@ def closed_loop(model: Model, given: Any, parameters: Sequence[str], outputs: Se
         replaced(array, acting)
         for array in (
             np.concatenate([system.placed(system.rates), replaced(both[:nz], moving)]),
-            system.placed([reading(system.at, of, system.a) for of in outputs]),
+            system.placed([system.at.reading(of, system.a) for of in outputs]),
             system.placed([system.healths]),
         )
     )

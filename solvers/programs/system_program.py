@@ -22,7 +22,6 @@ from titop.solvers.constraints.interaction_loads import target_motion
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.mechanism.inputs import PortPush
 from titop.solvers.model.model import Model
-from titop.solvers.programs.program_outputs import reading
 from titop.solvers.programs.tracing import Recorded, check_length, naming_blocks
 from titop.solvers.signals.exported import Signal, signals_of
 from titop.solvers.signals.quantities import Kind, Quantity, of_all_coordinates
@@ -98,8 +97,8 @@ def _programs(
         system.placed(parts)
         for parts in (
             system.rates,
-            [*(reading(system.at, of, a) for of in outputs), *gaps],
-            [reading(system.at, of, a) for of in measured],
+            [*(system.at.reading(of, a) for of in outputs), *gaps],
+            [system.at.reading(of, a) for of in measured],
             [system.healths],
             [*_closed(recorded), recorded.x] if constrained else [],
         )

@@ -185,14 +185,14 @@ class Recorded:
 
     def read(self, a: Array) -> Array:
         """Return the outputs, with these accelerations."""
-        return np.concatenate([np.zeros(0, dtype=object), *(reading(self, self._now(of), a) for of in self._outputs)])
+        return np.concatenate([np.zeros(0, dtype=object), *(self.reading(of, a) for of in self._outputs)])
 
-    def _now(self, of: Quantity) -> Quantity:
-        """Return a quantity with the numbers that follow from parameters that are inputs."""
-        if of.kind not in DEPENDENT or "parameters" not in self.sizes:
-            return of
-        found = next(now for now in self.mechanism.sensor_signals if {*of.paths} <= {*now.paths})
-        return found.only(*map(found.paths.index, of.paths))
+    def reading(self, of: Quantity, a: Array) -> Array:
+        """Return the value of a quantity, with the numbers that follow from parameters that are inputs."""
+        if of.kind in DEPENDENT and "parameters" in self.sizes:
+            found = next(now for now in self.mechanism.sensor_signals if {*of.paths} <= {*now.paths})
+            of = found.only(*map(found.paths.index, of.paths))
+        return reading(self, of, a)
 
     @cached_property
     def changes(self) -> Array:

@@ -252,6 +252,10 @@ def test_parameters_of_devices_are_those_of_the_model() -> None:
     agree(evaluated(program, "forward_dynamics", given)[0], expected, 1e-12)
     with pytest.raises(AssertionError):
         agree(expected, model.forward_dynamics(q, v, tau), 1e-3)
+    stored = model.program("outputs", outputs=["wheel/momentum"], parameters=["wheel.inertia"])
+    found = evaluated(stored, "outputs", {"q": q, "v": v, "a": 0.0 * v, "parameters": np.array([0.11])})[0]
+    changed = model.with_parameters({"wheel.inertia": 0.11}).outputs(q, v, 0.0 * v)
+    agree(found[0], changed[model.output_names.index("wheel/momentum")], 1e-12)
     both = model.program("mass_matrix", parameters=["wheel.mass", "wheel/rotor.mass"])  # what is given for a part precedes
     mass = evaluated(both, "mass_matrix", {"q": q, "parameters": np.array([9.0, 6.0])})[0]
     agree(mass, model.with_parameters({"wheel.mass": 9.0, "wheel/rotor.mass": 6.0}).mass_matrix(q), 1e-12)
