@@ -14,7 +14,7 @@ from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.basics.user_input import is_finite
 from titop.blocks.contract.own_coordinates import acceleration_unit, effort_unit, rate_unit
 from titop.blocks.programs import program as straight
-from titop.solvers.arguments.reading import as_arrays, check_quaternions, overflow, read_state
+from titop.solvers.arguments.reading import are_ready_rows, as_arrays, check_quaternions, overflow, read_state
 from titop.solvers.native import calling
 from titop.solvers.native.programs import SystemCode
 from titop.solvers.programs.closed_loop import ARGUMENTS as CLOSED_ARGUMENTS
@@ -110,7 +110,7 @@ class ProgramFunction:
         Raises `ModelError` for arguments of wrong lengths or that are not finite, quaternions that are not unit ones, states
         without health, and results that are not finite.
         """
-        given = state if len(state) == self._count and not others else self._filled(state, others)
+        given = stacks = state if len(state) == self._count and not others else self._filled(state, others)
         for _ in range(2 if self._is_plain else 0):  # with the arguments as they are, and as arrays
             results = [*map(np.empty, self._sizes)]
             try:
@@ -122,6 +122,10 @@ class ProgramFunction:
             except TypeError:
                 pass
             given = as_arrays(*given)
+        if self._is_plain and all(map(are_ready_rows, stacks)) and [x.shape[1] for x in stacks] == self._lengths:
+            rows = tuple({len(stack) for stack in stacks})
+            if len(rows) == 1 and not (results := self._computed(stacks, rows))[-1][:, -1].any():
+                return self._shaped(results, rows)
         known, first = self.program.at, dict(zip(self._arguments, state, strict=False))
         named = first | others
         unknown = [name for name in others if name not in known or name in first] or state[len(first) :]
@@ -150,7 +154,7 @@ class ProgramFunction:
         found = [result.reshape((*rows, *shape)) for result, shape in zip(results, self._kept, strict=False)]
         return found[0] if len(found) == 1 else tuple(found)
 
-    def _computed(self, given: list[Array], rows: tuple[int, ...]) -> list[Array]:
+    def _computed(self, given: Sequence[Array], rows: tuple[int, ...]) -> list[Array]:
         """Return all outputs, row by row, of one state or of so many `rows`."""
         if calling.obstacle() is not None:
             found = self.function.evaluate(dict(zip(self._names, given, strict=True))).values()
