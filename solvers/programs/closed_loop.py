@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.programs.differentiation import replaced
-from titop.blocks.programs.graph import Unknown, applied, array_of
+from titop.blocks.programs.graph import Unknown, applied
 from titop.blocks.programs.program import Program
 from titop.solvers.control.continuous_loop import algebraic_loop
 from titop.solvers.control.control_laws import LinearLaw
@@ -40,15 +40,6 @@ from titop.solvers.signals.system_inputs import SystemInputs
 CLOSED_LOOP, ARGUMENTS = "closed_loop", ("states", "r")
 
 
-class ClosedLoop(NamedTuple):
-    """A closed loop as a program, with the names, units and nominal values of its own arrays."""
-
-    program: Program
-    names: dict[str, tuple[str, ...]]
-    units: dict[str, tuple[str, ...]]
-    at: dict[str, Array]
-
-
 def is_continuous(loop: Any, sample_time: Any) -> bool:
     """Tell whether a `Loop` has a controller in continuous time, and a model at its operating point: it is a closed loop."""
     if not isinstance(loop, Loop) or not isinstance(getattr(loop.operating_point, "model", None), Model):
@@ -58,8 +49,12 @@ def is_continuous(loop: Any, sample_time: Any) -> bool:
 
 
 @naming_blocks("the closed loop")
-def closed_loop(model: Model, given: Any, parameters: Sequence[str], outputs: Sequence[Quantity], at: Array) -> ClosedLoop:
+def closed_loop(
+    model: Model, given: Any, parameters: Sequence[str], outputs: Sequence[Quantity], at: Array
+) -> tuple[Program, dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Record a model with a controller: all but the controller's commands acts as at its operating point.
+
+    Beside the program there are the names, units and nominal values of its own arrays, by their names.
 
     Raises `ModelError` for sampled controllers and those in Python, and where an output acts on itself at once.
     """
@@ -85,8 +80,13 @@ def closed_loop(model: Model, given: Any, parameters: Sequence[str], outputs: Se
     known = dict(zip(parameters, system.p, strict=True)) | dict(zip(law.inputs, y, strict=True))
     matrix = np.block([[law.K.A, law.K.B], [law.K.C, law.K.D]]).astype(object) if family is None else _between(family, known)
     both = matrix @ np.concatenate([z, e])
-    commands = _limited(model, inputs, both[nz:] + rest)
-    _refuse_algebraic(law, commands, [*a, *system.w])
+    commands, ranges, at_once = both[nz:] + rest, model.mechanism.inputs, {number.place for number in (*a, *system.w)}
+    for k, (name, channel) in enumerate(zip(law.outputs, inputs.named, strict=True)):
+        for operation, limits in (("maximum", ranges.lower), ("minimum", ranges.upper)) if channel.kind == Kind.INPUT else ():
+            if np.isfinite(limits[channel.entry]):
+                commands[k] = applied(operation, commands[k], float(limits[channel.entry]))
+        if isinstance(commands[k], Unknown) and not at_once.isdisjoint(graph.needed([commands[k].place])):
+            raise ModelError(algebraic_loop("; ".join(law.inputs), name))
     acting, moving = dict(zip(system.w, commands, strict=True)), dict(zip(a, system.placed([system.a]), strict=True))
     xdot, shown, health = (
         replaced(array, acting)
@@ -103,7 +103,7 @@ def closed_loop(model: Model, given: Any, parameters: Sequence[str], outputs: Se
     of_units = {"states": tuple(unit or "1" for _, unit in states), "r": tuple(units[0][ny:]), "commands": tuple(units[1])}
     nominal = {"states": np.concatenate([start.q, start.v, start.x, np.zeros(nz)]), "r": trims[ny:]}
     used = {name: size for name, size in sizes.items() if name != "inputs" and (size or name != "parameters")}
-    return ClosedLoop(graph.program(used, found), names, of_units, nominal)
+    return graph.program(used, found), names, of_units, nominal
 
 
 def _read_law(model: Model, loop: Loop, parameters: Sequence[str]) -> tuple[LinearLaw, MembersBetween | None]:
@@ -144,22 +144,3 @@ def _between(family: MembersBetween, known: dict[str, Any]) -> Array:
             found = found + part * (members[k + 1] - members[k])
         members = found
     return members
-
-
-def _limited(model: Model, inputs: SystemInputs, commands: Array) -> Array:
-    """Return commands within the ranges of actuators."""
-    ranges, limited = model.mechanism.inputs, list[Any]()
-    for channel, command in zip(inputs.named, commands, strict=True):
-        for operation, limits in (("maximum", ranges.lower), ("minimum", ranges.upper)) if channel.kind == Kind.INPUT else ():
-            if np.isfinite(limits[channel.entry]):
-                command = applied(operation, command, float(limits[channel.entry]))
-        limited.append(command)
-    return array_of(limited)
-
-
-def _refuse_algebraic(law: LinearLaw, commands: Array, at_once: Sequence[Unknown]) -> None:
-    """Refuse commands that depend on accelerations, or on commands."""
-    for name, command in zip(law.outputs, commands, strict=True):
-        needed = set(command.graph.needed([command.place])) if isinstance(command, Unknown) else set()
-        if not needed.isdisjoint(number.place for number in at_once):
-            raise ModelError(algebraic_loop("; ".join(law.inputs), name))

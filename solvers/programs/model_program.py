@@ -265,9 +265,9 @@ def program(
         signals = [state_signals(model)[k] for k in recorded.states]
         names["A"], units["A"] = tuple(path for path, _ in signals), tuple(unit for _, unit in signals)
     if controller is not None:
-        loop = closed_loop(model, controller, parameters, read, nominal["q"])
-        programs = {name: programs.get(name, loop.program) for name in functions}
-        names, units, nominal = names | loop.names, units | loop.units, nominal | loop.at
+        loop, *own = closed_loop(model, controller, parameters, read, nominal["q"])
+        programs = {name: programs.get(name, loop) for name in functions}
+        names, units, nominal = (old | new for old, new in zip((names, units, nominal), own, strict=True))
     for name, found in programs.items():
         check_length(name, found, mechanism)
     with np.errstate(all="ignore"):
