@@ -39,8 +39,8 @@ def trusted(program: Program, quaternions: Sequence[int] = ()) -> Program:
         numbers |= {("q", start + k): put("divide", x, norm) for k, x in enumerate(parts)}
     new = list[int]()
     for operation, arguments in program.values:
-        arguments = [new[k] for k in arguments] if operation in OPERATIONS else arguments
-        new.append(numbers[arguments] if operation == INPUT else put(operation, *arguments))  # type: ignore[index]
+        own = [new[k] for k in arguments] if operation in OPERATIONS else arguments
+        new.append(numbers[arguments] if operation == INPUT else put(operation, *own))  # type: ignore[index]
     outputs = {name: Output(tuple(new[k] for k in places), shape) for name, (places, shape) in program.outputs.items()}
     healths = outputs.pop(HEALTH, Output((), ())).values
     watched += dict.fromkeys(k for output in outputs.values() for k in output.values)
