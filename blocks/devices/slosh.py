@@ -229,7 +229,8 @@ class CylinderSlosh(Slosh):
         heights = h - 2.0 * R / zeros * np.tanh(waves / 2.0)
         liquid = Liquid(mass, h / 2.0, masses, R / (zeros * np.tanh(waves)), heights, 0.0)
         rest, at = liquid.rest
-        return liquid._replace(inertia=inertia - masses @ heights**2 - rest * at**2)
+        own: Any = inertia - masses @ heights**2 - rest * at**2
+        return liquid._replace(inertia=own)
 
     def viscous_ratio(self) -> float:
         R, depth = self.radius, self.fill * self.height / self.radius
