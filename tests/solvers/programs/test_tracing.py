@@ -11,6 +11,9 @@ import pytest
 import titop as tt
 from tests.every_kind import SYSTEMS, states
 from titop.solvers.programs import tracing
+from titop.solvers.programs.system_program import system_programs
+from titop.solvers.signals.grammar import OUTPUT, read_name
+from titop.solvers.signals.system_inputs import SystemInputs
 
 #: A table of places is looked up by a whole number.
 WITHOUT = {"a wire"}
@@ -259,6 +262,23 @@ def test_parameters_of_devices_are_those_of_the_model() -> None:
     both = model.program("mass_matrix", parameters=["wheel.mass", "wheel/rotor.mass"])  # what is given for a part precedes
     mass = evaluated(both, "mass_matrix", {"q": q, "parameters": np.array([9.0, 6.0])})[0]
     agree(mass, model.with_parameters({"wheel.mass": 9.0, "wheel/rotor.mass": 6.0}).mass_matrix(q), 1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+def test_fmus_take_parameters_of_devices() -> None:
+    """The programs of which FMUs are printed: rates, and a momentum that is weighed with the inertia."""
+    hub = tt.RigidBody("hub", 100.0, inertia=[10.0, 12.0, 14.0])
+    s = tt.System("satellite", gravity=[0, 0, 0])
+    s.connect("world", hub, tt.Revolute("base"))
+    s.add_device(tt.ReactionWheel("wheel", hub, [0, 0, 1], 0.1, 5.0))
+    model, changed = s.resolve(engine="reference"), {"wheel.inertia": 0.3}
+    point = tt.OperatingPoint(model, [0.1, 0.2], [0.3, 2.0], [0.0, 0.5])
+    outputs = [read_name(model, OUTPUT, "wheel/momentum")]
+    programs = system_programs(point, SystemInputs(model, []), outputs, [], [*changed])
+    given = {"states": np.array([0.1, 0.2, 0.3, 2.0]), "inputs": np.zeros(0), "parameters": np.array([*changed.values()])}
+    other = model.with_parameters(changed)
+    agree(programs.rates.evaluate(given)["xdot"][2:], other.forward_dynamics(point.q, point.v, point.tau), 1e-12)
+    agree(programs.outputs.evaluate(given)["y"], other.outputs(point.q, point.v, [0, 0]), 1e-12)
 
 
 @pytest.mark.parametrize("eccentricity", [0.0, 0.01])
