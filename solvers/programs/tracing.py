@@ -36,7 +36,7 @@ from titop.solvers.programs.program_outputs import reading
 from titop.solvers.signals.lines_and_sections import is_rod
 from titop.solvers.signals.quantities import DEPENDENT, Quantity
 
-#: Operations of a function beyond which a warning comes, and none is made: LLVM takes 0.1 s, gcc 0.25 s for a thousand.
+#: Operations of a function beyond which a warning comes, and none is made: LLVM takes 0.1 s, gcc 0.16 s for a thousand.
 LONG, LONGEST = 20_000, 200_000
 
 
@@ -368,7 +368,7 @@ def traced(function: str, recorded: Recorded) -> Program:
 
 
 def check_length(where: str, program: Program, mechanism: Mechanism) -> None:
-    """Warn of a program whose compilation takes long, before it begins. Raises `ModelError` of one that takes minutes."""
+    """Warn of a program whose compilation takes long, before it begins. Raises `ModelError` of one that takes half a minute."""
     count = sum(len(each.values) for each in (program, *(loop.program for loop in program.loops)))
     if count > LONG:
         rods = ", ".join(block.name for block in mechanism.assembly.blocks_with_coordinates if is_rod(block))
