@@ -14,6 +14,8 @@ ABOVE = {
     "resolve": "titop.solvers.resolve",
     "nonlinear_system": "titop.solvers.linear.nlsys",
     "program": "titop.solvers.programs.model_program",
+    "torch_model": "titop.solvers.tensors.torch_model",
+    "jax_model": "titop.solvers.tensors.jax_model",
 }
 _first_use, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 

@@ -16,6 +16,7 @@ Read in this order; folders import only from those above them:
   `synthesis`: controllers of full order, and reduced ones; `tuning`: controllers of fixed structure, tuned on all of them;
   `pointing`: budgets of the errors that sources leave of a loop;
 - `linear_files`: all of these in files, also of MATLAB; `programs`: models and controllers as straight-line programs, in C;
+  `tensors`: functions for PyTorch and JAX;
 - `pictures`: of models and motions; `motions`: given as functions of time;
 - `simulation`: integrating in time, trajectories;
 - `cli`: the command line.

@@ -15,7 +15,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.programs.graph import Graph, Unknown, applied, array_of, chosen_of, product, total
-from titop.blocks.programs.program import EACH, LOADS, ONCE, OWN, SHARED, TOTAL, TOTALS, Output, Program
+from titop.blocks.programs.program import CONSTANT, EACH, INPUT, LOADS, ONCE, OWN, SHARED, TOTAL, TOTALS, Output, Program
 
 #: Derivatives of an operation by its arguments, from these and its result; those that are zero everywhere are left out.
 _SLOPES: dict[str, Callable[..., tuple[Any, ...]]] = {
@@ -169,6 +169,22 @@ def replaced(results: Array, values: Mapping[Unknown, Any]) -> Array:
                 known[place] = applied(operation, *new)
     moved_to = [known.get(number.place, number) if isinstance(number, Unknown) else number for number in flat]
     return array_of(moved_to).reshape(np.shape(results))
+
+
+def recorded_again(program: Program, inputs: Mapping[str, Array], graph: Graph) -> dict[str, Array]:
+    """Return the outputs of a program, of numbers that are not known yet in place of its inputs."""
+    known: list[Any] = []
+    for operation, arguments in program.values:
+        if operation == CONSTANT:
+            known.append(arguments[0])
+        elif operation == INPUT:
+            known.append(inputs[arguments[0]][arguments[1]])
+        elif operation == TOTAL:
+            loop = program.loops[arguments[0]]
+            known.append(graph.summed(loop.program, [known[k] for k in loop.shared], loop.points)[arguments[1]])
+        else:
+            known.append(applied(operation, *(known[k] for k in arguments)))
+    return {name: array_of([known[k] for k in row]).reshape(shape) for name, (row, shape) in program.outputs.items()}
 
 
 def _slopes_of_loop(graph: Graph, loop: int, entry: int) -> Array:

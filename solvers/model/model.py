@@ -288,6 +288,54 @@ class Model(Resolved):
         """
         return self.program("linear_matrices", parameters=parameters, inputs=inputs, outputs=outputs, at=at)
 
+    def to_torch(self, parameters: Sequence[str] = (), inputs: Sequence[str] = (), outputs: Sequence[str] | None = None) -> Any:
+        """Return the model's functions of PyTorch's tensors, with exact derivatives: to learn parameters and controllers.
+
+        ``t.forward_dynamics(q, v, tau)`` and the like take tensors of one state or stacks of any shape, broadcast against each
+        other, and return tensors of the same type. They are differentiated twice: by ``backward``, and by ``grad``, ``jvp``,
+        ``vjp``, ``jacrev`` and ``vmap`` of ``torch.func``. Computed in double precision, on the processor.
+
+        Parameters
+        ----------
+        parameters, inputs, outputs
+            As in `program`: parameters and inputs are arguments ``parameters`` and ``u`` then, of all functions that depend on
+            them.
+
+        Returns
+        -------
+        TensorModel
+            Its functions: ``forward_dynamics``, ``inverse_dynamics``, ``mass_matrix``, ``inverse_mass_matrix``,
+            ``nonlinear_effects``, ``gravity_effects``, ``passive_efforts``, ``momentum``, ``center_of_mass``,
+            ``configuration_rate``, ``state_rates``, ``outputs``. A quaternion in q may be of any length: it is divided by it.
+
+        Raises
+        ------
+        ModelError
+            For unknown names; where a function is called, for what `program` refuses. Forward and inverse dynamics without
+            parameters and inputs, and their first derivatives, are known of all systems.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> s = tt.System("pendulum", gravity=[0, 0, -9.81])
+        >>> s.connect("world", tt.RigidBody("bob", 1.0, [0, 0, -1.0]), tt.Revolute("hinge", axis=[0, 1, 0]))
+        >>> t = s.resolve().to_torch(parameters=["bob.mass"])  # doctest: +SKIP
+        >>> a = t.forward_dynamics(q, v, tau, parameters=mass)  # doctest: +SKIP
+        """
+        return above("torch_model")(self, parameters, inputs, outputs)
+
+    def to_jax(self, parameters: Sequence[str] = (), inputs: Sequence[str] = (), outputs: Sequence[str] | None = None) -> Any:
+        """Return the model's functions of JAX's arrays, with exact derivatives, for ``jit``, ``vmap``, ``grad`` and ``jvp``.
+
+        As `to_torch`. Second derivatives are forward ones of first ones: ``jax.hessian``, and ``jax.jvp`` of ``jax.grad``
+        for Hessian-vector products. Results are of double precision where ``jax_enable_x64`` is set.
+
+        Returns
+        -------
+        TensorModel
+        """
+        return above("jax_model")(self, parameters, inputs, outputs)
+
     def to_nlsys(
         self, inputs: Any, outputs: Any = None, point: Any = None, independent: Sequence[str] | None = None
     ) -> NonlinearIOSystem:

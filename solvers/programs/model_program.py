@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -197,6 +197,15 @@ def without_health(name: str) -> Finding:
     return Finding("no-health", name, got, expected, advice)
 
 
+class Recording(NamedTuple):
+    """A model whose functions are recorded, and what `ModelProgram` says of its inputs and outputs."""
+
+    recorded: Recorded
+    names: dict[str, tuple[str, ...]]
+    units: dict[str, tuple[str, ...]]
+    nominal: dict[str, Array]
+
+
 def program(
     model: Any,
     *functions: str,
@@ -207,29 +216,57 @@ def program(
     controller: Any = None,
 ) -> ModelProgram:
     """Return the program of functions of a model: `Model.program`."""
-    mechanism = model.mechanism
-    known: dict[str, Any] = {"function": _ARGUMENTS, "parameter": model.parameters()}
-    parameters = read_names("parameters", parameters)
-    for what, asked in {"function": functions, "parameter": parameters}.items():
-        for k, name in enumerate(asked):
-            if not isinstance(name, str) or name not in known[what]:
-                advice = did_you_mean(name, known[what])
-                raise ModelError(Finding(f"unknown-{what}", f"{what}s", name, f"a {what} that programs know", advice))
-            if name in asked[:k]:
-                raise ModelError(Finding(f"duplicate-{what}", f"{what}s", name, "each name once", "leave one out"))
+    _refuse_names("function", functions, _ARGUMENTS)
     if not functions:
         raise ModelError(Finding("missing", "functions", "none", "names of functions", f"{', '.join(_ARGUMENTS)} are known"))
     if (controller is None) == (CLOSED_LOOP in functions):
         got = "none" if controller is None else "one without a function of it"
         advice = "give both or none"
         raise ModelError(Finding("no-controller", "controller", got, f"one beside the function {CLOSED_LOOP!r}", advice))
+    recorded, names, units, nominal = recording(model, parameters, inputs, outputs, at)
+    programs = {name: traced(name, recorded) for name in functions if name != CLOSED_LOOP}
+    if "linear_matrices" in functions:
+        signals = [state_signals(model)[k] for k in recorded.states]
+        names["A"], units["A"] = tuple(path for path, _ in signals), tuple(unit for _, unit in signals)
+    if controller is not None:
+        loop, *own = closed_loop(model, controller, names.get("parameters", ()), recorded.quantities, nominal["q"])
+        programs = {name: programs.get(name, loop) for name in functions}
+        names, units, nominal = (old | new for old, new in zip((names, units, nominal), own, strict=True))
+    for name, found in programs.items():
+        check_length(name, found, model.mechanism)
+    with np.errstate(all="ignore"):
+        healths = [found.evaluate({k: nominal[k] for k in found.inputs}).get(HEALTH) for found in programs.values()]
+    all_healths = [found for found in healths if found is not None and found.size]
+    if (lost := next((found for found in all_healths if not (found > CANCELLED).all()), None)) is not None:
+        raise ModelError(without_health(model.coordinate_names[int(np.argmin(lost > CANCELLED))]))
+    health = min((float(found.min()) for found in all_healths), default=1.0)
+    return ModelProgram(programs, names, units, nominal, health, tuple(model.mechanism.quaternions), model.threads)
+
+
+def _refuse_names(what: str, asked: Sequence[str], known: Collection[str]) -> None:
+    for k, name in enumerate(asked):
+        if not isinstance(name, str) or name not in known:
+            raise ModelError(
+                Finding(f"unknown-{what}", f"{what}s", name, f"a {what} that programs know", did_you_mean(name, known))
+            )
+        if name in asked[:k]:
+            raise ModelError(Finding(f"duplicate-{what}", f"{what}s", name, "each name once", "leave one out"))
+
+
+def recording(
+    model: Any, parameters: Sequence[str], inputs: Sequence[str], outputs: Sequence[str] | None, at: Any = None
+) -> Recording:
+    """Return a model whose functions are recorded, with the arguments of `Model.program`."""
+    mechanism = model.mechanism
+    parameters = read_names("parameters", parameters)
+    _refuse_names("parameter", parameters, mechanism.parameters())
     if at is None:
         at = mechanism.regular_configuration if mechanism.is_constrained else mechanism.probes[1]
     nominal = {
         "q": _real("at", mechanism._read_q(at, "at")).copy(),
         **{name: np.zeros(mechanism.nv) for name in ("v", "tau", "a")},
     }
-    values = known["parameter"]
+    values = mechanism.parameters()
     names: dict[str, tuple[str, ...]] = {
         "q": mechanism.configuration_names,
         **dict.fromkeys(("v", "tau", "a"), mechanism.coordinate_names),
@@ -260,24 +297,8 @@ def program(
         recorded = Recorded(mechanism, nominal, parameters, places, efforts, read)
     except TypeError as error:
         raise without_program(error, "parameters") from error
-    programs = {name: traced(name, recorded) for name in functions if name != CLOSED_LOOP}
-    if "linear_matrices" in functions:
-        signals = [state_signals(model)[k] for k in recorded.states]
-        names["A"], units["A"] = tuple(path for path, _ in signals), tuple(unit for _, unit in signals)
-    if controller is not None:
-        loop, *own = closed_loop(model, controller, parameters, read, nominal["q"])
-        programs = {name: programs.get(name, loop) for name in functions}
-        names, units, nominal = (old | new for old, new in zip((names, units, nominal), own, strict=True))
-    for name, found in programs.items():
-        check_length(name, found, mechanism)
-    with np.errstate(all="ignore"):
-        healths = [found.evaluate({k: nominal[k] for k in found.inputs}).get(HEALTH) for found in programs.values()]
-    all_healths = [found for found in healths if found is not None and found.size]
-    if (lost := next((found for found in all_healths if not (found > CANCELLED).all()), None)) is not None:
-        raise ModelError(without_health(mechanism.coordinate_names[int(np.argmin(lost > CANCELLED))]))
-    health = min((float(found.min()) for found in all_healths), default=1.0)
     names["y"], units["y"] = tuple(x for of in read for x in of.paths), tuple(x for of in read for x in units_of(model, of))
-    return ModelProgram(programs, names, units, nominal, health, tuple(mechanism.quaternions), model.threads)
+    return Recording(recorded, names, units, nominal)
 
 
 def _coordinate_units(units: Sequence[str]) -> dict[str, tuple[str, ...]]:

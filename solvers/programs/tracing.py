@@ -68,8 +68,9 @@ class Recorded:
     ) -> None:
         self.graph, self.sizes = Graph(at), {name: len(numbers) for name, numbers in at.items()}
         given = {name: self.graph.input(name, size) for name, size in self.sizes.items()}
+        self.given = given
         self.q, self.v, self.tau, self.a = (given[name] for name in ("q", "v", "tau", "a"))
-        self.original, self.nominal, self._outputs = mechanism, at, outputs
+        self.original, self.nominal, self.quantities = mechanism, at, outputs
         self._channels, self._by_effort = [*given.get("u", ()), *self.tau[list(efforts)]], list(efforts)
         assembly = mechanism.assembly
         if parameters:
@@ -185,7 +186,7 @@ class Recorded:
 
     def read(self, a: Array) -> Array:
         """Return the outputs, with these accelerations."""
-        return np.concatenate([np.zeros(0, dtype=object), *(self.reading(of, a) for of in self._outputs)])
+        return np.concatenate([np.zeros(0, dtype=object), *(self.reading(of, a) for of in self.quantities)])
 
     def reading(self, of: Quantity, a: Array) -> Array:
         """Return the value of a quantity, with the numbers that follow from parameters that are inputs."""
@@ -305,10 +306,11 @@ class Recorded:
         a, health = self.forward
         m, nv, known = self.mechanism, self.mechanism.nv, dict(zip(self.a, a, strict=True))
         balance = self.engine.dynamics.tree_inverse(self.q, self.v, self.a, self.pushes) - self.efforts
-        right = np.hstack([-replaced(np.hstack(self.derivatives(balance)), known), np.eye(nv).astype(object)])
+        needed = np.hstack(self.derivatives(balance))
         if not m.is_constrained:
-            found = solve(self.mass, right)
+            found = self._of_accelerations(needed)
         else:  # J a + bias = 0 and balance = J^T multipliers, differentiated
+            right = np.hstack([-replaced(needed, known), np.eye(nv).astype(object)])
             rows, part, T = m.constraints_at(self.q, self.v), self.partition, self.partition.motions
             lambdas = self.graph.fresh(len(part.rows))
             pulled = self.derivatives(rows.jacobian[part.rows].T @ lambdas)[0]
@@ -319,6 +321,28 @@ class Recorded:
             follow = part.follow(-moved)
             found = follow + T @ solve(T.T @ self.mass @ T, T.T @ (right - self.mass @ follow))
         return {"da_dq": found[:, :nv], "da_dv": found[:, nv : 2 * nv], "da_dtau": found[:, 2 * nv :], "health": health}
+
+    def _of_accelerations(self, needed: Array) -> Array:
+        """Return derivatives of a tree's accelerations: by what these derivatives of `inverse` are by, then by efforts."""
+        known = dict(zip(self.a, self.forward[0], strict=True))
+        return solve(self.mass, np.hstack([-replaced(needed, known), np.eye(self.mechanism.nv).astype(object)]))
+
+    def slopes(self, name: str) -> dict[str, Array]:
+        """Return the derivatives (m, n) of a function's first result by each input on which it depends.
+
+        Entries of quaternions are seen as independent: the result is what the formulas, which ask for unit ones, make of them.
+        """
+        result, given = next(iter(FUNCTIONS[name].record(self).values())), self.given
+        results = np.asarray(result, dtype=object).ravel()
+        if name == "forward_dynamics" and not self.mechanism.is_constrained:
+            others = [each for each in given if each not in ("tau", "a")]
+            needed = jacobian(self.inverse, [x for each in others for x in given[each]], reverse=True)
+            found, order = self._of_accelerations(needed), [*others, "tau"]
+        else:
+            order, variables = [*given], [x for numbers in given.values() for x in numbers]
+            found = jacobian(results, variables, reverse=len(results) < len(variables))
+        ends = np.cumsum([len(given[each]) for each in order])[:-1]
+        return dict(zip(order, np.split(found, ends, axis=1), strict=True))
 
 
 class Traced(NamedTuple):

@@ -1,0 +1,316 @@
+"""Functions of a model with their derivatives by all arguments, of stacked states: what automatic differentiation asks for.
+
+A configuration is seen as any numbers: quaternions in it are divided by their norms, and derivatives are by its entries as
+they are. Forward and inverse dynamics and their derivatives are the model's own. All else is a program: other functions,
+parameters and inputs as arguments, and derivatives of derivatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import is_finite
+from titop.blocks.programs.differentiation import along, replaced
+from titop.blocks.programs.program import Program
+from titop.solvers.arguments.reading import overflow
+from titop.solvers.mechanism.coordinates import unit_quaternions
+from titop.solvers.native import calling
+from titop.solvers.native.programs import SystemCode
+from titop.solvers.programs.model_program import ProgramFunction, Recording, recording
+from titop.solvers.programs.tracing import FUNCTIONS, naming_blocks
+
+#: Functions whose derivatives the model has itself.
+_OWN = ("forward_dynamics", "inverse_dynamics")
+#: Functions of several results, which have derivatives of their own.
+_SEVERAL = ("rates", "energy", "linear_matrices", "forward_dynamics_derivatives", "inverse_dynamics_derivatives")
+#: The extra argument of derivatives along a direction: changes of all others, one after the other.
+_ALONG = "along"
+#: So many states at a time have their matrices multiplied by weights or changes.
+_ROWS = 1024
+
+
+class TensorModel:
+    """Functions of a model for a library of tensors: attributes, which are called like the model's.
+
+    Made by `Model.to_torch` and `Model.to_jax`. Arguments are one state or stacks of any shape, ``(..., size)``, broadcast
+    against each other. Parameters that are left out have the model's values; all else but q is then zero.
+
+    Attributes
+    ----------
+    model : Model
+    functions : tuple of str
+        Names of the functions.
+    names : mapping of str to tuple of str
+        Names of the numbers of each argument and, under ``"y"``, of the outputs.
+    """
+
+    functions = tuple(name for name in FUNCTIONS if name not in _SEVERAL)
+
+    def __init__(
+        self,
+        model: Any,
+        parameters: Sequence[str],
+        inputs: Sequence[str],
+        outputs: Sequence[str] | None,
+        wrap: Callable[[Differentiable], Callable[..., Any]],
+    ) -> None:
+        self.model, self._wrap, self._options = model, wrap, (parameters, inputs, outputs)
+        self._recording = _Lazy(lambda: recording(model, *self._options))
+        self._is_plain = not (len(parameters) or len(inputs) or model.mechanism.inputs.state_names)
+        if parameters or inputs or outputs is not None:
+            self._recording()  # refuses wrong names now
+
+    @property
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """Names of the numbers of each argument and of the outputs."""
+        return self._recording().names
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return a function of a name, from the first time on as an attribute."""
+        if name.startswith("_") or name not in self.functions:
+            raise AttributeError(f"there is no function {name!r}: {did_you_mean(name, self.functions)}")
+        of = OwnFunction if name in _OWN and self._is_plain else ProgrammedFunction
+        self.__dict__[name] = function = self._wrap(of(self.model, name, self._options, self._recording))
+        return function
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model.name!r})"
+
+
+class _Lazy:
+    """What a function returns, which is called once."""
+
+    def __init__(self, make: Callable[[], Recording]) -> None:
+        self._make = make
+
+    def __call__(self) -> Recording:
+        return self._made
+
+    @cached_property
+    def _made(self) -> Recording:
+        return self._make()
+
+
+class Differentiable:
+    """A function of a model at stacked states, whose arguments are arrays (rows, size).
+
+    - `sizes`: sizes of the arguments by name, in order; `shape`: that of a result.
+    """
+
+    sizes: dict[str, int]
+    shape: tuple[int, ...]
+
+    def __init__(self, model: Any, name: str, options: tuple[Any, ...], recording: Callable[[], Recording]) -> None:
+        self.model, self.name, self._options, self._recording = model, name, options, recording
+        self._quaternions = list(model.mechanism.quaternions)
+
+    def values(self, *given: Array) -> Array:
+        """Return the results (rows, ...)."""
+        raise NotImplementedError
+
+    def slopes(self, *given: Array) -> list[Array]:
+        """Return the derivatives (rows, m, size) of the m entries of a result by each argument."""
+        return self._call(self._slopes, given)
+
+    def curvatures(self, *both: Array) -> list[Array]:
+        """Return the derivatives of `slopes` along changes of all arguments, which are given behind these."""
+        n = len(self.sizes)
+        return self._call(self._curvatures, [*both[:n], np.concatenate(both[n:], axis=1)])
+
+    def weighted(self, weights: Array, *given: Array) -> list[Array]:
+        """Return sums of the slopes by each argument (rows, size), weighted by (rows, m)."""
+        return _in_blocks(lambda w, *x: _weighted(w, self.slopes(*x)), weights, *given)
+
+    def weighted_curvatures(self, weights: Array, *both: Array) -> list[Array]:
+        """Return the changes of `weighted` along changes of all arguments: products of a Hessian and a vector."""
+        return _in_blocks(lambda w, *x: _weighted(w, self.curvatures(*x)), weights, *both)
+
+    def change(self, *both: Array) -> Array:
+        """Return the change of the result (rows, m) along changes of all arguments, which are given behind these."""
+        n = len(self.sizes)
+        return _in_blocks(lambda *x: [_changed(self.slopes(*x[:n]), x[n:])], *both)[0]
+
+    def second_change(self, *three: Array) -> Array:
+        """Return the change of `change` along changes of the arguments alone, which are given behind those others."""
+        n = len(self.sizes)
+        return _in_blocks(lambda *x: [_changed(self.curvatures(*x[:n], *x[2 * n :]), x[n : 2 * n])], *three)[0]
+
+    def given(self, state: Sequence[Any], others: Mapping[str, Any]) -> list[Any]:
+        """Return all arguments in order, from those given in order or by name.
+
+        Raises `ModelError` for arguments that the function does not have, for wrong sizes, and without q.
+        """
+        first = dict(zip(FUNCTIONS[self.name].arguments, state, strict=False))
+        if len(first) < len(state) or (twice := first.keys() & others.keys()):
+            got = f"{len(state)} in order" if len(first) < len(state) else f"{', '.join(twice)} twice"
+            raise ModelError(
+                Finding(
+                    "wrong-arguments", self.name, got, f"at most {', '.join(FUNCTIONS[self.name].arguments)}", "name the others"
+                )
+            )
+        named = first | dict(others)
+        if unknown := [name for name in named if name not in self.sizes]:
+            advice = (
+                "name parameters and inputs when the functions are made"
+                if unknown[0] in ("parameters", "u")
+                else "leave it out"
+            )
+            raise ModelError(Finding("unknown-argument", self.name, unknown[0], f"one of: {', '.join(self.sizes)}", advice))
+        default = {name: np.zeros(size) for name, size in self.sizes.items() if name != "q"}
+        if "parameters" in default:
+            default["parameters"] = self._recording().nominal["parameters"]
+        given = default | named
+        for name, size in self.sizes.items():
+            shape = np.shape(given[name]) if name in given else "nothing"
+            if shape[-1:] != (size,):
+                raise ModelError(Finding("wrong-shape", f"{self.name}: {name}", shape, f"(..., {size})", "see `names`"))
+        return [given[name] for name in self.sizes]
+
+    @cached_property
+    def _slopes(self) -> SystemCode:
+        return SystemCode(self._derived(False))
+
+    @cached_property
+    def _curvatures(self) -> SystemCode:
+        return SystemCode(self._derived(True))
+
+    def _derived(self, twice: bool) -> Program:
+        recorded = self._recording().recorded
+        graph, given = recorded.graph, {name: recorded.given[name] for name in self.sizes}
+        with naming_blocks(self.name):
+            found = {name: slopes for name, slopes in recorded.slopes(self.name).items() if name in given}
+            rows = next(iter(found.values())).shape[0]
+            found = {name: found.get(name, np.zeros((rows, size), dtype=object)) for name, size in self.sizes.items()}
+            lengths = {}
+            units = dict[Any, Any]()
+            for start in self._quaternions if "q" in found else ():
+                x = given["q"][start : start + 4]
+                lengths[start] = (x @ x) ** 0.5
+                units |= zip(x, x * (1.0 / lengths[start]), strict=True)
+            found = {name: replaced(slopes, units) for name, slopes in found.items()}
+            for start, length in lengths.items():  # the formulas are followed along unit quaternions
+                entries = slice(start, start + 4)
+                by, unit = found["q"][:, entries], np.array([units[x] for x in given["q"][entries]])
+                found["q"][:, entries] = (by - np.outer(by @ unit, unit)) * (1.0 / length)
+            sizes = dict(self.sizes)
+            if twice:
+                variables = [x for numbers in given.values() for x in numbers]
+                sizes[_ALONG] = len(variables)
+                changes = [*graph.input(_ALONG, len(variables))]
+                found = {name: along(slopes, variables, changes) for name, slopes in found.items()}
+        return graph.program(sizes, found)
+
+    def _call(self, code: SystemCode, given: Sequence[Array]) -> list[Array]:
+        rows, program = len(given[0]), code.program
+        if calling.obstacle() is not None:
+            results = list(program.evaluate(dict(zip(program.inputs, given, strict=True))).values())
+        else:
+            results = [np.empty((rows, len(output.values))) for output in program.outputs.values()]
+            code.in_lanes.compiled(*given, *results)
+        if not all(map(is_finite, results)):
+            raise ModelError(overflow())
+        return [found.reshape(rows, *output.shape) for found, output in zip(results, program.outputs.values(), strict=True)]
+
+
+def _in_blocks(compute: Callable[..., list[Array]], *given: Array) -> list[Array]:
+    """Return arrays that are computed from so few rows at a time that matrices in between stay in the cache."""
+    blocks = [compute(*(x[k : k + _ROWS] for x in given)) for k in range(0, len(given[0]), _ROWS)]
+    return blocks[0] if len(blocks) == 1 else [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
+
+
+def _weighted(weights: Array, matrices: Sequence[Array]) -> list[Array]:
+    return [(weights[:, None] @ by)[:, 0] for by in matrices]
+
+
+def _changed(matrices: Sequence[Array], changes: Sequence[Array]) -> Array:
+    parts = ((by @ d[..., None])[..., 0] for by, d in zip(matrices, changes, strict=True))
+    return reduce(np.add, parts)
+
+
+class ProgrammedFunction(Differentiable):
+    """A function that is a program, with parameters and inputs as arguments."""
+
+    @cached_property
+    def _function(self) -> ProgramFunction:
+        parameters, inputs, outputs = self._options
+        program = self.model.program(self.name, parameters=parameters, inputs=inputs, outputs=outputs)
+        return ProgramFunction(program, self.name)
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:  # type: ignore[override]
+        """The arguments' sizes: of all that the function takes, and others on which it depends."""
+        taken = {*FUNCTIONS[self.name].arguments, "parameters", *self._function.function.inputs}
+        return {name: size for name, size in self._recording().recorded.sizes.items() if name in taken}
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The result's shape."""
+        return next(iter(self._function.function.outputs.values())).shape
+
+    def values(self, *given: Array) -> Array:
+        """Return the results (rows, ...)."""
+        named = dict(zip(self.sizes, given, strict=True))
+        if self._quaternions and "q" in named:
+            named["q"] = unit_quaternions(named["q"], self._quaternions)
+        found: Array = self._function(**{name: named[name] for name in self._function.function.inputs})
+        return found
+
+
+class OwnFunction(Differentiable):
+    """Forward or inverse dynamics by the model's own functions."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        nv = self.model.nv
+        self.sizes, self.shape = {"q": self.model.nq, **dict.fromkeys(FUNCTIONS[self.name].arguments[1:], nv)}, (nv,)
+        at = self.model.mechanism.probes[1][None]
+        if not np.allclose(self._back(at, at)[0] @ self.model.configuration_derivatives(at[0]), np.eye(nv)):
+            got, advice = (
+                [block.name for block, *_ in self.model.mechanism.plain_coordinates.others],
+                "use numbers and quaternions",
+            )
+            raise ModelError(Finding("no-tensors", self.name, got, "coordinates whose steps titop's joints define", advice))
+        self._own = getattr(self.model, self.name), getattr(self.model, f"{self.name}_derivatives")
+
+    def values(self, *given: Array) -> Array:
+        """Return the results (rows, ...)."""
+        found: Array = self._own[0](unit_quaternions(given[0], self._quaternions), *given[1:])
+        return found
+
+    def weighted(self, weights: Array, *given: Array) -> list[Array]:
+        """Return sums of the slopes by each argument."""
+        if self.name == "inverse_dynamics":
+            return super().weighted(weights, *given)
+        q = unit_quaternions(given[0], self._quaternions)
+        by_q, *others = self.model.forward_dynamics_adjoint(q, *given[1:], weights)
+        return [*_weighted(by_q, [self._back(q, given[0])]), *others] if self._quaternions else [by_q, *others]
+
+    def slopes(self, *given: Array) -> list[Array]:
+        """Return the derivatives by each argument."""
+        q = unit_quaternions(given[0], self._quaternions)
+        by_q, *others = self._own[1](q, *given[1:])
+        if not self._quaternions:
+            return [by_q, *others]
+        return [by_q @ self._back(q, given[0]), *others]
+
+    def _back(self, q: Array, given: Array) -> Array:
+        """Return the derivatives (rows, nv, nq) of small steps between configurations by the entries of q as given."""
+        plain, back = self.model.mechanism.plain_coordinates, np.zeros((len(q), self.model.nv, self.model.nq))
+        back[:, plain.in_v, plain.in_q] = 1.0
+        for _, in_q, in_v in plain.others:
+            at, turned = in_q.stop - 4, in_v.stop - 3
+            x, y, z, w = q[:, at : in_q.stop].T
+            rows = np.array([[w, z, -y, -x], [-z, w, x, -y], [y, -x, w, -z]])  # vector part of conj(q) times dq
+            scale = 2.0 / np.linalg.norm(given[:, at : in_q.stop], axis=1)
+            back[:, turned : in_v.stop, at : in_q.stop] = np.moveaxis(rows * scale, -1, 0)
+            if in_q.start < at:
+                rotation = Rotation.from_quat(q[:, at : in_q.stop]).as_matrix()
+                back[:, in_v.start : turned, in_q.start : at] = rotation.swapaxes(1, 2)
+        return back
