@@ -137,7 +137,7 @@ def _between(family: MembersBetween, known: dict[str, Any]) -> Array:
     """Return the member at the parameters, linear between neighbours: each interval adds its part of the difference."""
     members: Array = family.members.reshape(*map(len, family.axes), *family.members.shape[1:]).astype(object)
     for axis, source in zip(family.axes, family.sources, strict=True):
-        rho = known.get(source, source)  # type: ignore[arg-type]
+        rho: Any = known.get(str(source), source)
         found = members[0]
         for k, (low, high) in enumerate(pairwise(axis)):
             part = applied("minimum", applied("maximum", (rho - low) * (1.0 / (high - low)), 0.0), 1.0)

@@ -229,9 +229,10 @@ def program(
         signals = [state_signals(model)[k] for k in recorded.states]
         names["A"], units["A"] = tuple(path for path, _ in signals), tuple(unit for _, unit in signals)
     if controller is not None:
-        loop, *own = closed_loop(model, controller, names.get("parameters", ()), recorded.quantities, nominal["q"])
+        known = names.get("parameters", ()), recorded.quantities, nominal["q"]
+        loop, own_names, own_units, own_values = closed_loop(model, controller, *known)
         programs = {name: programs.get(name, loop) for name in functions}
-        names, units, nominal = (old | new for old, new in zip((names, units, nominal), own, strict=True))
+        names, units, nominal = names | own_names, units | own_units, nominal | own_values
     for name, found in programs.items():
         check_length(name, found, model.mechanism)
     with np.errstate(all="ignore"):
