@@ -16,6 +16,8 @@ ABOVE = {
     "program": "titop.solvers.programs.model_program",
     "torch_model": "titop.solvers.tensors.torch_model",
     "jax_model": "titop.solvers.tensors.jax_model",
+    "on_gpu": "titop.solvers.programs.on_gpu",
+    "GpuSimulation": "titop.solvers.simulation.gpu_simulation",
 }
 _first_use, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 

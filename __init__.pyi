@@ -64,6 +64,7 @@ from .blocks.devices.signal_path import SignalPath as SignalPath
 from .blocks.devices.slosh import Slosh as Slosh
 from .blocks.interactions.cable import Cable as Cable
 from .blocks.interactions.contact import Contact as Contact
+from .blocks.interactions.coordinate_spring import CoordinateSpring as CoordinateSpring
 from .blocks.interactions.distributed_load import DistributedLoad as DistributedLoad
 from .blocks.interactions.elastic_drive import ElasticDrive as ElasticDrive
 from .blocks.interactions.interaction import Interaction as Interaction
@@ -99,8 +100,12 @@ from .blocks.surroundings.orbit import Orbit as Orbit
 from .blocks.surroundings.solar_pressure import SolarPressure as SolarPressure
 from .graph.files.block_types import register_block as register_block
 from .graph.load import load as load
+from .graph.robots.mjcf import from_mjcf as from_mjcf
+from .graph.robots.mujoco_states import from_mujoco as from_mujoco
+from .graph.robots.mujoco_states import to_mujoco as to_mujoco
+from .graph.robots.sdf import from_sdf as from_sdf
+from .graph.robots.urdf import from_urdf as from_urdf
 from .graph.system import System as System
-from .graph.urdf.robot_system import from_urdf as from_urdf
 from .solvers.arguments.reading import percent as percent
 from .solvers.control.control_history import ControlHistory as ControlHistory
 from .solvers.control.controllers import Controller as Controller
@@ -148,6 +153,7 @@ from .solvers.programs.cuda_code import export_cuda as export_cuda
 from .solvers.programs.export_c import export_c as export_c
 from .solvers.programs.fmu.export_fmu import export_fmu as export_fmu
 from .solvers.programs.model_program import Program as Program
+from .solvers.programs.on_gpu import GpuFunction as GpuFunction
 from .solvers.robust.lyapunov import LyapunovStability as LyapunovStability
 from .solvers.robust.lyapunov import lyapunov_stability as lyapunov_stability
 from .solvers.robust.margins import Margins as Margins
@@ -171,6 +177,8 @@ from .solvers.simulation.ensemble import load_ensemble as load_ensemble
 from .solvers.simulation.ensemble_members import each as each
 from .solvers.simulation.events import Event as Event
 from .solvers.simulation.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
+from .solvers.simulation.gpu_simulation import GpuEnsemble as GpuEnsemble
+from .solvers.simulation.gpu_simulation import GpuSimulation as GpuSimulation
 from .solvers.simulation.run import Run as Run
 from .solvers.simulation.simulate import simulate as simulate
 from .solvers.simulation.start_and_end import SimulationInterrupt as SimulationInterrupt

@@ -7,7 +7,7 @@ Read in this order:
 - `drawing`: diagrams of it, as figures and as text;
 - `files`: model files;
 - `system`: `System`, the network that users build, with its methods; `load`: systems from model files;
-- `urdf`: systems from robot descriptions.
+- `robots`: systems from robot descriptions.
 
 Each imports only those above it.
 """

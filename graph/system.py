@@ -36,6 +36,8 @@ class System(Network):
         has edges to all its targets, a gear to both of its joints.
     world : World
         The inertial frame; it can have ports like a body.
+    keyframes : dict
+        States that a robot's file names, each with a ``configuration`` and a ``velocity`` by joint names: see `from_mjcf`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The command line: ``titop check``, ``info``, ``draw`` and ``sim`` on a model file or URDF, and ``titop compile``.
+"""The command line: ``titop check``, ``info``, ``draw`` and ``sim`` on a model file or a robot's, and ``titop compile``.
 
 Exit codes: 0 when all is well, 1 when the model is refused or a simulation fails, 2 for unusable arguments, 130 after
 Ctrl-C.
@@ -21,8 +21,11 @@ from titop.blocks.basics.tolerances import EXACT
 from titop.blocks.basics.user_input import check_suffix
 from titop.graph.drawing.text import constraint_count
 from titop.graph.load import load
+from titop.graph.robots.mjcf import from_mjcf
+from titop.graph.robots.sdf import from_sdf
+from titop.graph.robots.urdf import from_urdf
+from titop.graph.robots.xml_gate import read_xml
 from titop.graph.system import System
-from titop.graph.urdf.robot_system import from_urdf
 from titop.solvers.engines.compiled.compile_ahead import compile_ahead, write_for_wheels
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.simulate import METHODS, simulate
@@ -67,15 +70,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def read_system(path: Path, base: str = "fixed", repair: bool = False) -> System:
-    """Return the system of a model file (``.toml``) or of a URDF (``.urdf``, ``.xml``).
+def read_system(path: Path, base: str | None = None, repair: bool = False) -> System:
+    """Return the system of a model file (``.toml``) or of a robot: ``.urdf``, ``.sdf``, ``.mjcf``, or ``.xml`` of any of these.
 
-    Raises `ModelError` with everything that is wrong with it. `base` ("fixed", "free"): how a URDF's root stands in the world.
-    `repair`: whether a URDF is mended; see `from_urdf`.
+    Raises `ModelError` with everything that is wrong with it. `base` ("fixed", "free"): how a robot's root stands in the world.
+    `repair`: whether a robot is mended; see `from_urdf`.
     """
-    if path.suffix.lower() in (".urdf", ".xml"):
-        return from_urdf(path, base=base, repair=repair)
-    return load(path)
+    ending = path.suffix.lower()
+    kind = {"mujoco": ".mjcf", "sdf": ".sdf"}.get(read_xml(path).tag, ".urdf") if ending == ".xml" else ending
+    if kind == ".urdf":
+        return from_urdf(path, base=base or "fixed", repair=repair)
+    if kind in (".sdf", ".world"):
+        return from_sdf(path, base=base, repair=repair)
+    return from_mjcf(path, base=base, repair=repair) if kind == ".mjcf" else load(path)
 
 
 def check(system: System, arguments: argparse.Namespace) -> None:
@@ -211,9 +218,9 @@ def _parser() -> argparse.ArgumentParser:
     ahead.set_defaults(run=compile_kernels)
     for run in (check, info, draw, sim):
         verb = verbs.add_parser(run.__name__, help=(run.__doc__ or "").splitlines()[0])
-        verb.add_argument("model", help="a model file (.toml) or a robot description (.urdf)")
-        verb.add_argument("--base", choices=["fixed", "free"], default="fixed", help="how a URDF's root stands in the world")
-        verb.add_argument("--repair", action="store_true", help="mend what real URDF files have wrong, and say so")
+        verb.add_argument("model", help="a model file (.toml) or a robot description (.urdf, .sdf, .mjcf, .xml)")
+        verb.add_argument("--base", choices=["fixed", "free"], help="how a robot's root stands in the world")
+        verb.add_argument("--repair", action="store_true", help="mend what real robot files have wrong, and say so")
         verb.set_defaults(run=run)
         if run is draw:
             verb.add_argument("--output", default="diagram.png", help=".png, .svg, .pdf, .mmd or .dot")

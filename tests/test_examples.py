@@ -229,6 +229,14 @@ def test_gripper(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert trajectory.q[-1, 2] == pytest.approx(0.01, rel=0.05)  # the torque over twice the stiffness and the radius
 
 
+def test_leg(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("mujoco")
+    trajectory, other = script("leg")["main"](["--output", str(tmp_path / "figure.png")])
+    assert "MuJoCo's knee is within" in capsys.readouterr().out
+    assert np.abs(trajectory.q - other).max() < 1e-4  # the loop is soft in MuJoCo: 6e-6 where it moves fastest
+    np.testing.assert_allclose(trajectory.q[:, 1], trajectory.q[:, 2], atol=1e-6)  # a parallelogram
+
+
 def test_slider_crank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     example = script("slider_crank")
     trajectory = example["main"](["--output", str(tmp_path / "figure.png")])

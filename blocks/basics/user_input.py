@@ -72,6 +72,8 @@ def real_array(value: Any) -> Array | None:
             return value.copy()
         if type(value) in (list, tuple) and all(type(x) is float for x in value):
             return np.array(value, dtype=float)
+        if isinstance(value, float):
+            return np.array(value)
         if is_masked(value):
             return None
         array = np.asarray(value)

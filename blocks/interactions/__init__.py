@@ -7,5 +7,6 @@
 - `rod_routing`: lines through soft rods and their length; `tendon`: tendons and chambers in rods; `soft_tendon`: in deformable
   bodies;
 - `distributed_load`: loads along rods;
+- `coordinate_spring`: springs and servos on coordinates;
 - `elastic_drive`: harmonic drives between two coordinates; `harmonics`: sums of sines of an angle.
 """

@@ -1,11 +1,16 @@
 """Ensembles beside their members one after the other: the balloon, a satellite and a cart-pole in sampled loops.
 
-Run it: ``python examples/benchmarks/ensembles.py``. Times are CPU times a member, least of some repeats in turn.
+Run it: ``python examples/benchmarks/ensembles.py``. Times are CPU times a member, least of some repeats in turn. With ``--study
+100000 --workers 2`` a Monte Carlo study of so many cart-poles is run as well, beside MuJoCo's `rollout` in turn, if it is
+installed: with a call for each sample of the controller, and one step of its Runge-Kutta method.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
+import os
+import resource
 import sys
 import time
 from collections.abc import Callable
@@ -20,9 +25,6 @@ import titop as tt
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from balloon import build, initial_state, resolve
 from satellite import build as build_satellite
-
-#: Members of a study in which the time of the last row is told.
-STUDY = 100_000
 
 
 def balloon(n: int, rng: np.random.Generator) -> tuple[tt.Model, dict[str, Any], dict[str, np.ndarray]]:
@@ -64,6 +66,73 @@ def cart_pole(n: int, rng: np.random.Generator) -> tuple[tt.Model, dict[str, Any
     return model, arguments, {"cart.mass": rng.uniform(0.9, 1.1, n), "pole.mass": rng.uniform(0.09, 0.11, n)}
 
 
+CART_POLE = """<mujoco><option gravity="0 0 -9.81" timestep="0.02" integrator="RK4"/><worldbody><body name="cart">
+<joint type="slide" axis="1 0 0" damping="0.1"/><inertial pos="0 0 0" mass="1" diaginertia="0.1 0.1 0.1"/><body name="pole">
+<joint axis="0 1 0" damping="0.002"/><inertial pos="0 0 0.5" mass="0.1" diaginertia="0.01 0.01 0.01"/></body></body></worldbody>
+</mujoco>"""
+
+
+def mujoco_cart_poles(gains: np.ndarray, q0: Any, masses: dict[str, np.ndarray]) -> Callable[[], np.ndarray] | None:
+    """Return what simulates cart-poles in MuJoCo, and returns where they are after 10 s; None if it is not installed."""
+    try:
+        import mujoco
+        from mujoco import rollout
+    except ImportError:
+        return None
+    model = mujoco.MjModel.from_xml_string(CART_POLE)
+    models = [copy.copy(model) for _ in masses["cart.mass"]]
+    for k, each in enumerate(models):
+        each.body_mass[1:] = masses["cart.mass"][k], masses["pole.mass"][k]
+    data, spec, control = mujoco.MjData(model), mujoco.mjtState.mjSTATE_FULLPHYSICS, mujoco.mjtState.mjSTATE_QFRC_APPLIED
+    start = np.zeros((len(models), mujoco.mj_stateSize(model, spec)))
+    start[:, 1:3] = q0
+
+    def run() -> np.ndarray:
+        state, applied = start, np.zeros((len(models), 1, 2))
+        for _ in range(500):
+            applied[:, 0, 0] = -(state[:, 1:5] @ gains)
+            state = rollout.rollout(models, [data], state, applied, control_spec=control)[0][:, 0].copy()
+        return state[:, 1:3]
+
+    return run
+
+
+def study(n: int, workers: int, method: str) -> None:
+    """Run a study of cart-poles of other masses; print its times, and those of MuJoCo."""
+    model, arguments, masses = cart_pole(1000, np.random.default_rng(0))
+    arguments["method"] = method
+    run = tt.Run(outcome=last, **arguments)
+    tt.monte_carlo(model, {"cart.mass": tt.percent(10)}, run, n=100, progress=False)  # compiles
+    begin, used = time.perf_counter(), spent()
+    samples = tt.monte_carlo(model, {"cart.mass": tt.percent(10), "pole.mass": tt.percent(10)}, run, n=n, workers=workers)
+    wall, used = time.perf_counter() - begin, spent() - used
+    print(f"{n:,} members by {method} in {workers} processes: {wall:.1f} s, {1e3 * used / n:.3f} ms of a core each", end="")
+    print(f"; load {os.getloadavg()[0]:.1f}")
+    assert not samples.failures
+    assert np.abs(samples.outcomes["q"]).max() < 1e-3
+    run_mujoco = mujoco_cart_poles(arguments["controller"].D[0], arguments["q0"], masses)
+    if run_mujoco is not None:
+        times, found = [], dict[str, np.ndarray]()
+        for _ in range(3):
+            mine = seconds(
+                lambda: found.update(here=tt.simulate(model, **arguments, parameters=masses, progress=False).q[:, -1])
+            )
+            times.append((mine, seconds(lambda: found.update(there=run_mujoco()))))
+        ours, theirs = (min(each) / 1000 for each in zip(*times, strict=True))
+        away = np.abs(found["here"] - found["there"]).max()
+        print(f"1,000 of them {1e3 * ours:.3f} ms each, MuJoCo {1e3 * theirs:.3f}: {ours / theirs:.2f}; ends {away:.1e} apart")
+
+
+def last(trajectory: tt.Trajectory) -> dict[str, np.ndarray]:
+    """Return where a cart-pole is at the end."""
+    return {"q": trajectory.q[-1]}
+
+
+def spent() -> float:
+    """Return the CPU time (s) of this process and those that it has ended."""
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
 def seconds(function: Callable[[], Any]) -> float:
     """Return the CPU time (s) of a call."""
     begin = time.process_time()
@@ -99,13 +168,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--members", type=int, default=1000)
     parser.add_argument("--alone", type=int, default=20)
+    parser.add_argument("--study", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=2)
     arguments = parser.parse_args()
     print(f"{'ms a member':<44}{'alone':>8}{'together':>10}{'ratio':>8}  same bits")
     for make in (balloon, satellite, cart_pole):
         alone, together, same = compare(make, arguments.members, arguments.alone)
         title = str(make.__doc__).removeprefix("Return ").split(",", maxsplit=1)[0]
         print(f"{title:<44}{1e3 * alone:>8.2f}{1e3 * together:>10.2f}{together / alone:>8.2f}  {same}")
-    print(f"{STUDY:,} of the last take {STUDY * together:.0f} s on one core")
+    for method in ("DOP853", "RK45") if arguments.study else ():
+        study(arguments.study, arguments.workers, method)
 
 
 if __name__ == "__main__":

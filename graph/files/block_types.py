@@ -41,6 +41,7 @@ from titop.blocks.devices.reaction_wheel import ReactionWheel
 from titop.blocks.devices.slosh import CylinderSlosh, SphereSlosh, TableSlosh
 from titop.blocks.interactions.cable import Cable
 from titop.blocks.interactions.contact import Contact
+from titop.blocks.interactions.coordinate_spring import CoordinateSpring
 from titop.blocks.interactions.distributed_load import DistributedLoad
 from titop.blocks.interactions.elastic_drive import ElasticDrive
 from titop.blocks.interactions.springs import CompliantClosure, SpringDamper
@@ -279,6 +280,7 @@ _register(RollingDisc, "rolling-disc")
 _register(RollingSphere, "rolling-sphere")
 _register(KnifeEdge, "knife-edge")
 _register(Distance, "distance")
+_register(CoordinateSpring, "coordinate-spring", arms=NUMBERS)
 _register(Gear, "gear", driver=BLOCK_NAME, driven=BLOCK_NAME)
 _register(LinearRelation, "relation", factors=FACTORS)
 _register(CoordinateLimits, "limits", limits=LIMITS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,19 @@ if TYPE_CHECKING:
 _NO_BODIES = Joint | Relation | CoordinateLimits | Load | Actuator | Sensor | Closure | CompositeDevice
 
 
+class Keyframe(NamedTuple):
+    """A state that a robot's file names: values of joints by their names.
+
+    Attributes
+    ----------
+    configuration, velocity : dict
+        As ``m.configuration(...)`` and ``m.velocity(...)`` take them.
+    """
+
+    configuration: dict[str, Any]
+    velocity: dict[str, Any]
+
+
 class Network(Fielded):
     """The blocks of a `System` and their connections, and the methods that add them."""
 
@@ -59,6 +72,7 @@ class Network(Fielded):
         self.actuators: list[Actuator] = []
         self.sensors: list[Sensor] = []
         self.devices: list[CompositeDevice] = []
+        self.keyframes: dict[str, Keyframe] = {}
         #: All blocks by the names under which they were added, and what the graph says of its edges.
         self.by_name: dict[str, Any] = {"world": self.world}
         self.edges: dict[tuple[str, str], dict[str, Any]] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ class SampledLaw(ControlLaw):
     - `initial_state` (nx); `sample_time` (s);
     - `update`, ``f(t, x, y, r, measured) -> (x_next, u)``: `y`, `r` and `u` are deviations from the operating point; `measured`
       has the absolute outputs;
-    - `stacks`: whether it takes stacks as well, with the bits of single states.
+    - `stacks`: whether it takes stacks of `x`, `y` and `measured` as well, with the bits of single ones; it then changes none.
     """
 
     initial_state: Array
@@ -85,11 +86,14 @@ def sampled_law(law: LinearLaw, sample_time: float) -> SampledLaw:
     """Return the law of a state space, sampled if it is in continuous time."""
     K = discretise(law.K, sample_time)
     nx, (from_y, from_r) = K.nstates, (law.from_y, law.from_r)
-    matrix = np.block([[K.A, K.B @ from_y, K.B @ from_r], [K.C, K.D @ from_y, K.D @ from_r]])
+    matrix = np.block([[K.B @ from_r, K.A, K.B @ from_y], [K.D @ from_r, K.C, K.D @ from_y]])
 
     def update(t: float, x: Array, y: Array, r: Array, measured: Array) -> tuple[Array, Array]:
-        z = np.concatenate([x, y, r], axis=-1)
-        both = np.multiply(matrix, z[..., None, :], order="C").sum(axis=-1)  # row by row, whatever is stacked, unlike products
+        if y.ndim == 1:  # terms are added in their order, whatever is stacked, unlike those of products
+            both = np.add.accumulate(matrix.T * np.concatenate([r, x, y])[:, None], axis=0)[-1]
+        else:
+            terms = zip(matrix.T, (*r, *x.T, *y.T), strict=True)
+            both = reduce(np.add, (column[:, None] * values for column, values in terms)).T
         return both[..., :nx], both[..., nx:]
 
     return SampledLaw(law.inputs, law.references, law.outputs, law.states, np.zeros(nx), sample_time, update, True)

@@ -69,7 +69,7 @@ def _connect(
     delay = read_duration("delay", given.delay, zero=True)
     if isinstance(law, control_laws.SampledLaw):
         _refuse_endless(law.sample_time, rest[-2])
-        return SampledController(law, delay, _read_noise(given.noise, law.inputs), generator, *rest)
+        return SampledController(law, delay, read_noise(given.noise, law.inputs), generator, *rest)
     if delay:
         advice = "give a sample_time, or put a Pade approximation into the controller"
         raise ModelError(Finding("no-sample-time", "delay", delay, "a sampled controller", advice))
@@ -203,7 +203,7 @@ def read_generators(seed: Any, count: int) -> list[np.random.Generator]:
         raise ModelError(Finding("bad-seed", "seed", seed, expected, "0 will do")) from None
 
 
-def _read_noise(noise: Any, names: tuple[str, ...]) -> Array:
+def read_noise(noise: Any, names: tuple[str, ...]) -> Array:
     """Return standard deviations (ny) from a number, numbers (ny), or numbers by name."""
     if noise is None:
         return np.zeros(len(names))

@@ -48,8 +48,8 @@ class Measurements:
         kinematic = [of for of, dynamic in zip(self._quantities, self.dynamic, strict=True) if not dynamic]
         self._kinematic = JoinedValues(model, kinematic) if self.dynamic.any() else self._values
         selection = self.selection(model.nq, model.nv)
-        #: Their entries of ``[q, v]``, if they are such entries.
-        self._entries = None if selection is None else np.nonzero(selection)[1]
+        #: Which entries of q (0) or of v (1) they are, if they are such entries.
+        self._entries = None if selection is None else [(int(of.kind == Kind.RATE), of.entries[0]) for of in self._quantities]
 
     @property
     def are_entries(self) -> bool:
@@ -79,7 +79,8 @@ class Measurements:
     def read_kinematic(self, q: Array, v: Array) -> Array:
         """Return the outputs (ny) at a state, or at stacked ones, zero for those that depend on accelerations."""
         if self._entries is not None:
-            outputs = np.concatenate([q, v], axis=-1)[..., self._entries]
+            columns = np.array([(q, v)[k][..., entry] for k, entry in self._entries])
+            outputs = columns.reshape(len(columns), *q.shape[:-1]).T
             return outputs if self.senses is None else self.senses(outputs)
         if q.ndim == 2 and not self.takes_stacks:
             return np.array([self.read_kinematic(*state) for state in zip(q, v, strict=True)])
@@ -251,7 +252,7 @@ class Commands:
 
     def send(self, values: Array, resting: Array) -> Command:
         """Return the command for values (one for each name), added to the `resting` inputs, efforts and signals."""
-        return self.part(resting + values.dot(self.matrix.T))
+        return self.part(resting + self.matrix.dot(values.T).T)
 
     def values(self, commands: Sequence[Command]) -> Array:
         """Return the values (one for each name) of commands, one row each."""

@@ -100,7 +100,7 @@ class SampledController(ConnectedController):
         times = self.times
         self._delay, self._noise = delay / law.sample_time, noise
         self._rng: Any = rng
-        self._is_noisy = bool(noise.any())
+        self._is_noisy, self._is_trimmed = bool(noise.any()), bool(self.trim.any())
         self.sample_time = law.sample_time
         self._margin = margin_of(law.sample_time, times)
         #: Samples since the start, behind some `_carried` on from a simulation before; the number of the first.
@@ -167,20 +167,23 @@ class SampledController(ConnectedController):
         if self._is_noisy:
             measured = measured + self._noise * self._rng.standard_normal(measured.shape[-1])
         r = self.read_references(t, q, v, signals)
-        if measured.ndim == 2:
-            r = np.broadcast_to(r, (len(measured), len(r)))
-        x_next, u = self._answer(t, x.copy(), measured - self.trim, r - self.r_trim, measured)
+        x_next, u = self._answer(t, x, r - self.r_trim, measured)
         if measured.ndim == 1 and not (all_finite(x_next) and all_finite(u)):
             advice = "the loop is unstable, or the controller's numbers are wrong"
             raise ModelError(Finding("not-finite", f"controller at t = {t:.6g} s", u, "finite commands and states", advice))
         self._samples.append(_Sample(t, measured, r, x, self.send(u)))
         return x_next
 
-    def _answer(self, t: float, x: Array, y: Array, r: Array, measured: Array) -> tuple[Array, Array]:
+    def _answer(self, t: float, x: Array, r: Array, measured: Array) -> tuple[Array, Array]:
         """Return the next states and the commands of the law, of stacked states row by row if it does not take these."""
-        if y.ndim == 1 or self.law.stacks:
+        if measured.ndim == 2 and self.law.stacks:
+            y = measured - self.trim if self._is_trimmed else measured
             return self.law.update(t, x, y, r, measured)  # type: ignore[no-any-return]
-        rows = [self.law.update(t, *row) for row in zip(x, y, r, measured, strict=True)]
+        if measured.ndim == 1:
+            return self.law.update(t, x.copy(), measured - self.trim, r, measured)  # type: ignore[no-any-return]
+        measured = np.ascontiguousarray(measured)  # as that of one state
+        stacks = zip(x.copy(), measured - self.trim, measured, strict=True)
+        rows = [self.law.update(t, *row, r.copy(), own) for *row, own in stacks]
         return np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
 
     # -- many members ------------------------------------------------------------------------------------------------------
@@ -193,10 +196,10 @@ class SampledController(ConnectedController):
         """Return the signals at the samples of each of n members."""
         times = np.array([sample.time for sample in self._samples])
         values = [np.concatenate(sample.command, axis=-1) @ self.commands.matrix for sample in self._samples]
-        known = ([sample[k] for sample in self._samples] for k in (1, 2, 3))
-        columns = [next(known), next(known), values, next(known)]
-        y, r, u, x = (np.array(column).reshape(len(times), n, -1).swapaxes(0, 1).copy() for column in columns)
-        return [ControlHistory(times, y[k], r[k], u[k], x[k], self.names, self._units, True) for k in range(n)]
+        measured, references, states = ([sample[k] for sample in self._samples] for k in (1, 2, 3))
+        y, u, x = (np.array(column).reshape(len(times), n, -1).swapaxes(0, 1).copy() for column in (measured, values, states))
+        r = np.array(references)
+        return [ControlHistory(times, y[k], r.copy(), u[k], x[k], self.names, self._units, True) for k in range(n)]
 
     def of_member(self, k: int) -> SampledController:
         """Return the controller of one of many members, to go on later."""

@@ -288,6 +288,45 @@ class Model(Resolved):
         """
         return self.program("linear_matrices", parameters=parameters, inputs=inputs, outputs=outputs, at=at)
 
+    def on_gpu(self, function: str, precision: str = "double", **program: Any) -> Any:
+        """Return a function of the model on a graphics processor of NVIDIA, for some ten thousand to millions of states.
+
+        It is called like `program`'s, with arrays of CuPy, PyTorch, JAX or another library with DLPack, which are not copied if
+        they have the precision, and with those of NumPy, which are. A vector counts for all states; arguments in columns
+        (``cupy.empty((7, n)).T``) are read fastest, and make results that lie so. Results are of the library of the arguments,
+        of CuPy if these are NumPy's. ``parameters`` and ``u`` are arrays, or mappings of names to numbers or (n,) arrays.
+
+        Beside its arguments it takes ``status``, an array (n,) of int32 that it sets (none of JAX): 0 where all is well, the
+        place, from 1, of a coordinate that has lost its inertia, -1 for results that are not finite, -2 for quaternions of
+        another norm than one. Without it a call waits for the device, and refuses such states.
+
+        Parameters
+        ----------
+        function : str
+            One of `program`; or ``"simulate"``: see `GpuSimulation`.
+        precision : str
+            ``"double"`` or ``"single"``.
+        **program
+            `parameters`, `inputs`, `outputs` and `at` of `program`; of ``"simulate"`` see `GpuSimulation`.
+
+        Returns
+        -------
+        GpuFunction or GpuSimulation
+            Compiled when it is first called, for the current device; CuPy keeps the machine code.
+
+        Raises
+        ------
+        ModelError
+            As `program`; calls also for states without health, and for arrays of other shapes or on another kind of device.
+        ImportError
+            Without CuPy (``pip install titop[gpu]``).
+        RuntimeError
+            Without a device.
+        """
+        if function == "simulate":
+            return above("GpuSimulation")(self, precision, **program)
+        return above("on_gpu")(self, function, precision, **program)
+
     def to_torch(self, parameters: Sequence[str] = (), inputs: Sequence[str] = (), outputs: Sequence[str] | None = None) -> Any:
         """Return the model's functions of PyTorch's tensors, with exact derivatives: to learn parameters and controllers.
 

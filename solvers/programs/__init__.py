@@ -8,6 +8,6 @@
 - `c_text`: numbers, names and comments in C; `c_code`: programs as functions in C;
 - `c_controllers`: what is printed of linear, sampled and scheduled controllers; `controller_text`: their C;
 - `program_text`: the C of a model's programs; `export_c`: folders of C, with tests;
-- `cuda_code`: programs as CUDA;
+- `cuda_code`: programs as CUDA; `on_gpu`: these on a graphics processor, for arrays of CuPy and other libraries;
 - `fmu`: as FMUs, for other tools to simulate.
 """

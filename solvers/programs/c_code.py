@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.tolerances import CANCELLED, EPS
 from titop.blocks.programs.program import (
     CONSTANT,
     INPUT,
@@ -24,7 +25,7 @@ from titop.blocks.programs.program import (
     Program,
     Value,
 )
-from titop.solvers.programs.c_text import c_number, table
+from titop.solvers.programs.c_text import SINGLE_EPS, c_number, table
 
 #: Types of numbers in C, by precision.
 TYPES = {"double": "double", "single": "float"}
@@ -49,13 +50,12 @@ class Dialect:
     """How C is written.
 
     - `precision`: the type of numbers; `apart`: qualifiers of chunks, which shall not become one; `function`: of all else;
-    - `stride`: what the index of a number in an array is multiplied by; `chunk`: operations in a chunk.
+    - `chunk`: operations in a chunk.
     """
 
     precision: str
     apart: str = "static"
     function: str = "static"
-    stride: str = ""
     chunk: int = CHUNK
 
     def number(self, value: float) -> str:
@@ -64,7 +64,12 @@ class Dialect:
 
     def entry(self, array: str, k: int) -> str:
         """Return an entry of an argument."""
-        return f"{array}[{k}{self.stride}]"
+        return f"{array}[{k}]"
+
+    @property
+    def least_health(self) -> str:
+        """Up to what health a coordinate has lost its inertia."""
+        return self.number(CANCELLED if self.precision == "double" else CANCELLED / EPS * SINGLE_EPS)
 
 
 def distinct(program: Program) -> Program:
@@ -236,7 +241,7 @@ class FunctionPrinter:
 
     def _loop(self, loop: PointLoop, name: str) -> CFunction:
         """Return a function that sums a program over its points, on which no loads act."""
-        real, plain = self._dialect.precision, replace(self._dialect, stride="")
+        real, plain = self._dialect.precision, self._dialect
         count, points = len(loop.program.outputs[TOTALS].values), loop.points
 
         def place(of: str, k: int) -> str:

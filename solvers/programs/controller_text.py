@@ -25,31 +25,27 @@ typedef struct {
     @real state[<state_size>];
 <held_fields>} @p_memory;
 
-extern const @p_parameters @P_DEFAULTS;
-
-/* Sets the memory to rest. Returns @P_NOT_FINITE if a parameter is no finite number. */
-int @p_initialize(@p_memory *memory, const @p_parameters *parameters);
+<declared>/* Sets the memory to rest. Returns @P_NOT_FINITE if a parameter is no finite number. */
+<on>int @p_initialize(@p_memory *memory, const @p_parameters *parameters);
 
 /* One sample, from in[] to out[]; returns a status. */
-int @p_step(@p_memory *memory, const @p_parameters *parameters, const @real in[@P_INPUTS], @real out[@P_OUTPUTS]);
+<on>int @p_step(@p_memory *memory, const @p_parameters *parameters, const @real in[@P_INPUTS], @real out[@P_OUTPUTS]);
 
 /* Sets the memory to rest, as @p_initialize does. */
-void @p_reset(@p_memory *memory, const @p_parameters *parameters);
+<on>void @p_reset(@p_memory *memory, const @p_parameters *parameters);
 """
 
-_SOURCE = """\
-const @p_parameters @P_DEFAULTS = {
-<defaults>
-};
+_DECLARED, _DEFINED = ("extern const @p_parameters @P_DEFAULTS;\n\n", "const @p_parameters @P_DEFAULTS = {\n<defaults>\n};\n\n")
 
-void @p_reset(@p_memory *memory, const @p_parameters *parameters)
+_SOURCE = """\
+<defined><on>void @p_reset(@p_memory *memory, const @p_parameters *parameters)
 {
     int i;
     (void)parameters;
     for (i = 0; i < <state_size>; i++) { memory->state[i] = <zero>; }
 <reset>}
 
-int @p_initialize(@p_memory *memory, const @p_parameters *parameters)
+<on>int @p_initialize(@p_memory *memory, const @p_parameters *parameters)
 {
     const @real *number = (const @real *)parameters;
     int i;
@@ -60,7 +56,7 @@ int @p_initialize(@p_memory *memory, const @p_parameters *parameters)
     return @P_OK;
 }
 <law>
-int @p_step(@p_memory *memory, const @p_parameters *parameters, const @real in[@P_INPUTS], @real out[@P_OUTPUTS])
+<on>int @p_step(@p_memory *memory, const @p_parameters *parameters, const @real in[@P_INPUTS], @real out[@P_OUTPUTS])
 {
     @real z[<columns>], result[<rows>];
     int i, status;
@@ -91,7 +87,7 @@ _TURN = "    memory->next = (memory->next + 1) % <held>;\n"
 
 _FIXED = """
 /* From [x; e] in z to [x_next; u] in result. */
-static int @p_law(const @p_parameters *parameters, const @real *in, const @real *z, @real *result)
+static <on>int @p_law(const @p_parameters *parameters, const @real *in, const @real *z, @real *result)
 {
     int i, j;
     (void)in;
@@ -105,7 +101,7 @@ static int @p_law(const @p_parameters *parameters, const @real *in, const @real 
 
 _FAMILY = """
 /* Finds the interval around a value and the part of the way through it; outside, the nearest end, and @P_OUTSIDE. */
-static int @p_place(const @real *axis, int count, @real value, int *interval, @real *part)
+static <on>int @p_place(const @real *axis, int count, @real value, int *interval, @real *part)
 {
     int k = 0, status = value >= axis[0] && value <= axis[count - 1] ? @P_OK : @P_OUTSIDE;
     if (!(value >= axis[0])) { value = axis[0]; }
@@ -117,7 +113,7 @@ static int @p_place(const @real *axis, int count, @real value, int *interval, @r
 }
 <solver>
 /* From [x; e] in z to [x_next; u] in result: the member at the parameters, by Tustin's rule. */
-static int @p_law(const @p_parameters *parameters, const @real *in, const @real *z, @real *result)
+static <on>int @p_law(const @p_parameters *parameters, const @real *in, const @real *z, @real *result)
 {
     static const int counts[<axes>] = {<counts>};
     @real mean[<rows>][<columns>], part[<axes>], weight;
@@ -148,7 +144,7 @@ static int @p_law(const @p_parameters *parameters, const @real *in, const @real 
 
 _SOLVER = """
 /* Solves a[i][0..n-1] x = a[i][n] with the largest pivot of each column; x is left in the last column, NaN without one. */
-static void @p_solve(@real a[@P_STATES][@P_STATES + 1])
+static <on>void @p_solve(@real a[@P_STATES][@P_STATES + 1])
 {
     int i, j, k, best;
     @real factor;
@@ -212,11 +208,13 @@ class ControllerText:
     """The text of a controller in C.
 
     - `about`: what it is, line by line; `header`, `source`, `test`: without what all files have in common;
-    - `names`: the enumerators of inputs and outputs, by path.
+    - `names`: the enumerators of inputs and outputs, by path;
+    - `defaults`: of the parameters, in their order. On a CUDA device (`on_device`) they are not in the text.
     """
 
-    def __init__(self, controller: CController, prefix: str, precision: str) -> None:
+    def __init__(self, controller: CController, prefix: str, precision: str, on_device: bool = False) -> None:
         self._one, self._prefix, self._precision = controller, prefix, precision
+        self._on_device = on_device
         self._states = controller.linear.K.nstates
         law, family, held = controller.law, controller.family, controller.held
         self._size = self._states + len(law.outputs), self._states + len(controller.errors)
@@ -235,6 +233,7 @@ class ControllerText:
             self.names |= {path: f"{prefix}_{kind}_{name}".upper() for path, name in own.items()}
         self.about = self._about()
         fields = self._fields()
+        self.defaults = np.concatenate([np.ravel(values) for _, _, values in fields])
         declared = "".join(f"    {comment(note)}\n    @real {name};\n" for name, note, _ in fields)
         self.header = self._fill(_HEADER, places=places, fields=declared, held_fields=_HELD_FIELDS if held else "")
         self.source = self._fill(
@@ -256,6 +255,8 @@ class ControllerText:
         known |= {"trim": _TRIM if has_point else "", "held": str(one.held)}
         known["rest"] = "parameters->out_at_rest[i % @P_OUTPUTS]" if has_point else known["zero"]
         known |= {"states": str(n), "inputs": str(len(one.inputs)), "outputs": str(len(one.law.outputs))}
+        on, declared, defined = ("__device__ ", "", "") if self._on_device else ("", _DECLARED, _DEFINED)
+        known |= {"on": on, "declared": declared, "defined": defined}
         known["state_size"] = str(max(n, 1))
         if one.family is not None:
             counts = [str(len(axis)) for axis in one.family.axes]

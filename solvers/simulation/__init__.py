@@ -12,7 +12,7 @@ A model with its loads (`driven_model`, `acting`, and `path_signals` of devices)
   progress;
 - `events`: zeros of users' functions; `gaps`, `switching`: switches that depend on position, where steps end;
 - `ensemble_members`: many simulations that differ in what is stacked, those `together` in compiled code that may be;
-  `ensemble`: their result; `run`: of a Monte Carlo study;
+  `ensemble`: their result; `run`: of a Monte Carlo study; `gpu_simulation`: with fixed steps on a graphics processor;
 - `steppers`: base of the integrators, which keep loops closed (`closed_states`): `explicit_steps`, `exponential_steps` and
   `scipy_steps` integrate dy/dt, `alpha_solver` (with `alpha_step`) follows the scheme of `generalized_alpha`;
   `implicit_equations`: the equations of the implicit ones, and their Jacobians.

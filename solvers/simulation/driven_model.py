@@ -120,8 +120,9 @@ class DrivenModel(Drive):
 
     def split_rows(self, t: Array, y: Array) -> tuple[Array, Array]:
         """Return q (n, nq) and v (n, nv) of states (n, ...) at times (n, s); see `split`."""
-        if self.loop is not None and not (finite := np.isfinite(y).all(axis=1)).all():
-            self.split(float(t[finite.argmin()]), y[finite.argmin()])  # raises if a controller is the reason
+        if self.loop is not None and not np.isfinite(y).all():
+            k = np.isfinite(y).all(axis=1).argmin()
+            self.split(float(t[k]), y[k])  # raises if a controller is the reason
         return self.motion.impose_rows(t, self.model.mechanism.unit_configuration(y[:, self._in_q]), y[:, self._in_v])
 
     # -- loads -----------------------------------------------------------------------------------------------------------

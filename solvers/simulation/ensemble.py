@@ -118,7 +118,8 @@ class Ensemble:
         stacked = np.full((len(self), len(self.t), *shape), np.nan)
         for row, trajectory in zip(stacked, self.trajectories, strict=True):
             if trajectory is not None:
-                _, here, there = np.intersect1d(self.t, trajectory.t, return_indices=True)
+                has_all = np.array_equal(self.t, trajectory.t)
+                here, there = (..., ...) if has_all else np.intersect1d(self.t, trajectory.t, return_indices=True)[1:]
                 row[here] = values(trajectory)[there]
         return stacked
 

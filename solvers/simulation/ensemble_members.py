@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,64 +68,72 @@ def each(values: Sequence[Any]) -> Each:
     return Each(list(values))
 
 
-#: Simulates members by their arguments, and returns what gives the trajectory of each, or raises and warns of what is wrong
-#: with it: None for each that needs a simulation of its own.
-Many = Callable[[Sequence[dict[str, Any]]], list[Callable[[], Trajectory] | None]]
+#: Simulates members by the arguments that they share and their own, and returns what gives the trajectory of each, or raises
+#: and warns of what is wrong with it: None for each that needs a simulation of its own.
+Many = Callable[[dict[str, Any], Sequence[dict[str, Any]]], list[Callable[[], Trajectory] | None]]
 #: Most members that are simulated together, and most numbers of their motions.
-_TOGETHER, _NUMBERS = 1024, 2**23
+_TOGETHER, _NUMBERS = 2048, 2**23
 
 
 class EnsembleMembers:
     """Simulations that differ.
 
-    - `n`: how many; `arguments` (k): those of `simulate` of each, by name.
+    - `n`: how many; `shared`: arguments of `simulate` of all, by name; `own` (k): those of one.
     """
 
-    def __init__(self, n: int, arguments: Callable[[int], dict[str, Any]]) -> None:
-        self.n, self._arguments = n, arguments
-        self._first: dict[str, str] = {}
+    def __init__(self, n: int, shared: dict[str, Any], own: Callable[[int], dict[str, Any]]) -> None:
+        self.n, self._shared, self._own = n, shared, own
+        self._first: dict[str, tuple[int, str]] = {}
 
     def run(self, simulate: Callable[..., Trajectory], many: Many, progress: bool) -> Iterator[Trajectory | Exception]:
         """Yield the trajectory of each member in turn, or why it has none; warn of each kind of doubt once."""
         done = 0
         with progress_bar(progress=progress, total=self.n, unit="run") as bar:
             while done < self.n:
-                given = [self._answer(done, partial(self._arguments, done))]
-                end = min(done + (_together(given[0]) if isinstance(given[0], dict) else 1), self.n)
+                given = self._answers(done, [partial(self._own, done)])
+                end = min(done + (_together(self._shared | given[0]) if isinstance(given[0], dict) else 1), self.n)
                 with collection_paused():
-                    given += [self._answer(k, partial(self._arguments, k)) for k in range(done + 1, end)]
+                    given += self._answers(done + 1, [partial(self._own, k) for k in range(done + 1, end)])
                 ready = [k for k, each in enumerate(given) if isinstance(each, dict)]
                 found: list[Callable[[], Trajectory] | None] = [None] * len(ready)
                 if len(ready) > 1:
                     with suppress(Exception), collection_paused(), warnings.catch_warnings(record=True) as doubts:
                         warnings.simplefilter("always")
-                        found = many([given[k] for k in ready])
+                        found = many(self._shared, [given[k] for k in ready])
                         self._note(done + ready[0], doubts if any(found) else [])
-                known = dict(zip(ready, found, strict=True))
+                known = [k for k, ends in zip(ready, found, strict=True) if ends]
+                with collection_paused():
+                    results = dict(zip(known, self._answers(done, filter(None, found), known), strict=True))
                 for k, each in enumerate(given):
-                    alone = partial(simulate, **each, progress=False) if k in known else lambda each=each: each
-                    yield self._answer(done + k, known.get(k) or alone)
+                    if k in results or not isinstance(each, dict):
+                        yield results.get(k, each)
+                    else:
+                        yield self._answers(done + k, [partial(simulate, **self._shared, **each, progress=False)])[0]
                     bar.update()
                 done = end
-        for text in self._first.values():
-            warnings.warn(text, ModelWarning, stacklevel=4)
+        for k, text in self._first.values():
+            warnings.warn(f"member {k}: {text} (of each kind only the first is told)", ModelWarning, stacklevel=4)
 
-    def _answer(self, k: int, function: Callable[[], Any]) -> Any:
-        """Return what a function returns or raises for a member."""
+    def _answers(self, first: int, functions: Iterable[Callable[[], Any]], behind: Iterable[int] | None = None) -> list[Any]:
+        """Return what functions return or raise for members from the first on, or so far `behind` it."""
+        results: list[Any] = []
         with warnings.catch_warnings(record=True) as doubts:
             warnings.simplefilter("always")
-            try:
-                result = function()
-            except Exception as error:
-                result = error
-        self._note(k, doubts)
-        return result
+            for k, function in zip(count() if behind is None else behind, functions, strict=False):
+                try:
+                    results.append(function())
+                except Exception as error:
+                    results.append(error)
+                if doubts:
+                    self._note(first + k, doubts)
+                    doubts.clear()
+        return results
 
     def _note(self, k: int, doubts: Sequence[warnings.WarningMessage]) -> None:
         for doubt in doubts:
             text = str(doubt.message)
             kind = text[text.rfind("[") :]
-            self._first.setdefault(kind, f"member {k}: {text} (of each kind only the first is told)")
+            self._first[kind] = min(self._first.get(kind, (k, text)), (k, text))
 
 
 def _together(arguments: Mapping[str, Any]) -> int:
@@ -175,7 +184,8 @@ class Stacks:
             return Ensemble(self._model, times, tuple(trajectories), parameters, failures)
 
         try:
-            for result in EnsembleMembers(self.n, self._arguments).run(simulate, many, self._progress):
+            members = EnsembleMembers(self.n, self._shared_by_all(), self._own)
+            for result in members.run(simulate, many, self._progress):
                 if isinstance(result, Exception):
                     failures[len(trajectories)] = f"{type(result).__name__}: {result}"
                     first = first or result
@@ -189,13 +199,17 @@ class Stacks:
             raise first
         return ensemble()
 
-    def _arguments(self, k: int) -> dict[str, Any]:
+    def _shared_by_all(self) -> dict[str, Any]:
+        """Return the arguments that no member has of its own."""
+        shared = {name: value for name, value in self._shared.items() if name != "seed" and name not in self._each}
+        return shared | {"t": self._times}
+
+    def _own(self, k: int) -> dict[str, Any]:
         """Return the arguments of a member."""
         values = {name: float(column[k]) for name, column in self.parameters.items()}
         own = {name: rows[k] for name, rows in self._each.items()}
-        own.setdefault("seed", _seed_of(self._shared["seed"], k))
-        model = changed_model(self._model, values) if values else self._model
-        return self._shared | own | {"model": model, "t": self._times}
+        seed = own["seed"] if "seed" in own else _seed_of(self._shared["seed"], k)
+        return own | {"model": changed_model(self._model, values) if values else self._model, "seed": seed}
 
 
 def rows_of(name: str, value: Any) -> Any:

@@ -130,6 +130,8 @@ class HeldSteps:
         self.outputs = np.full((len(y), len(times), y.shape[1]), np.nan)
         self.outputs[:, 0] = y
         self._progress = np.full((len(y), 1), layout.OK)
+        #: Of each member, whether it has got so far.
+        self.goes_on = np.ones(len(y), dtype=bool)
         self.clocks = np.tile(self._method.clock(float(times[0]), float(times[0]), tolerances), (len(y), 1))
         in_lanes = prepared.with_lanes(tables)
         self._prepared, self._name, self.tables = prepared, method, in_lanes or tables
@@ -142,7 +144,7 @@ class HeldSteps:
         self._leave_behind()
         first, fixed = (_MANY, method.used, method.end), (method.estimators, method.coefficients, method.curve)
         rest, in_lanes = (self.tau, prepared.imposed, self.tables), self._tries > 0
-        while ((self.clocks[:, control.TIME] < end) & self.goes_on).any():
+        while True:
             if in_lanes:  # all together, until one comes to grief
                 due = slice(*np.searchsorted(self.times, [self.clocks[:, control.TIME].min(), end], "right"))
                 outputs = self.outputs[:, due].copy()
@@ -152,8 +154,12 @@ class HeldSteps:
                 self.outputs[:, due], self._tries = outputs, self._tries - (not in_lanes)
             else:
                 prepared.member_steps(*first, self._progress, self.clocks, *fixed, self.times, self.y, self.outputs, *rest)
+                self.goes_on = self._progress[:, 0] == layout.OK
             raise_pending()
             look()
+            behind = self.clocks[:, control.TIME] < end
+            if not behind.any() or not behind[self.goes_on].any():
+                return
 
     def _leave_behind(self) -> None:
         """Let members that have come to grief do as another one does, since nobody looks at them: lanes need not fail."""
@@ -163,15 +169,9 @@ class HeldSteps:
 
     def rates(self, y: Array, tau: Array) -> Array:
         """Return the rates (n, ny) of states with unit quaternions, under efforts (n, nv)."""
-        rates, _ = self._prepared.rates_of_members(y, tau, self.tables)
+        rates, _ = self._prepared.rates_of_members(y, np.ascontiguousarray(tau), self.tables, self._tries > 0)
         raise_pending()
         return rates
-
-    @property
-    def goes_on(self) -> Array:
-        """Of each member, whether it has got so far."""
-        on: Array = self._progress[:, 0] == layout.OK
-        return on
 
     def time(self, k: int) -> float:
         """Return the time (s) that a member has reached."""

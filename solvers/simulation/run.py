@@ -86,14 +86,14 @@ class Run:
 
     def __call__(self, at: Model | OperatingPoint, seed: int) -> Mapping[str, Any]:
         """Return the outcome of a model, or operating point, simulated with a seed (without unit)."""
-        return self.outcome(simulate(**self._of(at, seed), progress=False))
+        return self.outcome(simulate(**{"t": self.t, **self.arguments, **self._own(at, seed)}, progress=False))
 
     def of_many(self, sources: Sequence[Model | OperatingPoint], seeds: Sequence[int]) -> list[Any]:
         """Return the outcome of each of many `sources`, models or operating points, or the exception that it has raised.
 
         `seeds` has an int for each.
         """
-        members = EnsembleMembers(len(sources), lambda k: self._of(sources[k], seeds[k]))
+        members = EnsembleMembers(len(sources), {"t": self.t, **self.arguments}, lambda k: self._own(sources[k], seeds[k]))
         return [self._told(result) for result in members.run(simulate, simulate_many, False)]
 
     def _told(self, result: Trajectory | Exception) -> Any:
@@ -104,19 +104,18 @@ class Run:
         except Exception as error:
             return error
 
-    def _of(self, at: Model | OperatingPoint, seed: int) -> dict[str, Any]:
-        """Return the arguments of `simulate` for a sample."""
-        given = {"t": self.t, **self.arguments, "seed": seed}
+    def _own(self, at: Model | OperatingPoint, seed: int) -> dict[str, Any]:
+        """Return the arguments of `simulate` that a sample has of its own."""
         if isinstance(at, Model):
-            rest = at.neutral(), np.zeros(at.nv)
-            q0, v0 = (zero if value is None else value for value, zero in zip((self.q0, self.v0), rest, strict=True))
-            return {"model": at, "q0": q0, "v0": v0, **given}
+            q0, v0 = at.neutral() if self.q0 is None else self.q0, np.zeros(at.nv) if self.v0 is None else self.v0
+            return {"model": at, "q0": q0, "v0": v0, "seed": seed}
         if self.q0 is not None or self.v0 is not None:
             expected = "none: the study has its own initial states"
             raise ModelError(Finding("given-twice", "Run", "q0 and v0", expected, "leave them out, or draw none"))
-        has_point = given.get("operating_point") is not None
-        loads: dict[str, Any] = {"tau": at.tau, "u": at.u, "wrenches": at.wrenches}
-        if has_point:
-            loads = {"wrenches": at.wrenches}
-        loads = {name: value for name, value in loads.items() if value is not None and len(value)}
-        return {"model": at.model, "q0": at.q, "v0": at.v, "x0": at.x if at.model.nx else None, **loads, **given}
+        loads: dict[str, Any] = {"wrenches": at.wrenches}
+        if self.arguments.get("operating_point") is None:
+            loads |= {"tau": at.tau, "u": at.u}
+        loads = {
+            name: value for name, value in loads.items() if name not in self.arguments and value is not None and len(value)
+        }
+        return {"model": at.model, "q0": at.q, "v0": at.v, "x0": at.x if at.model.nx else None, "seed": seed, **loads}

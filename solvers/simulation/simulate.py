@@ -346,13 +346,17 @@ def _begin(agenda: Agenda, given: _Given) -> tuple[DrivenModel, Array, dict[str,
     return plant, y0, watched, Tolerances(given.rtol, given.absolute.of_state(len(y0)), given.max_step)
 
 
-def simulate_many(arguments: Sequence[Mapping[str, Any]]) -> list[Callable[[], Trajectory] | None]:
-    """Return what gives the trajectory of each of many simulations; None where it has to be one of its own."""
-    found: list[Callable[[], Trajectory] | None] = [None] * len(arguments)
-    every = [ARGUMENTS | dict(each) for each in arguments]
-    shared = [name for name in ARGUMENTS if name not in _OWN]
-    if any(each[name] is not every[0][name] for each in every for name in shared):
+def simulate_many(shared: Mapping[str, Any], own: Sequence[Mapping[str, Any]]) -> list[Callable[[], Trajectory] | None]:
+    """Return what gives the trajectory of each of many simulations, by the arguments that they share and those of their own.
+
+    None where it has to be one of its own.
+    """
+    found: list[Callable[[], Trajectory] | None] = [None] * len(own)
+    first = ARGUMENTS | dict(shared)
+    alike = [name for name in own[0] if name not in _OWN]
+    if any(each.keys() != own[0].keys() or any(each[name] is not own[0][name] for name in alike) for each in own):
         return found
+    every = [first | dict(each) for each in own]
     if any(every[0][name] is not ARGUMENTS[name] for name in _ALONE):
         return found
     if not all(isinstance(each["seed"], int | np.integer | np.random.SeedSequence) for each in every):  # these stay as they are
@@ -363,14 +367,16 @@ def simulate_many(arguments: Sequence[Mapping[str, Any]]) -> list[Callable[[], T
     if not can_be_held(plant, given.scheme) or watched or len(kinks) or HalfTurns(plant.model).any:
         return found
     members: dict[int, SteppedMember] = {}
-    starts: dict[tuple[int, int], Start] = {}  # many share one
+    starts: dict[tuple[int, int], tuple[Array, Array]] = {}  # many share one: its q, and its state
     for k, each in enumerate(every):
         with suppress(ModelError):
             state = id(each["q0"]), id(each["v0"])
-            start = starts[state] if state in starts else Start(each["model"], given.times, each["q0"], each["v0"], None, None)
-            starts[state] = start
-            refuse(under_ground(each["model"], start.q[None], given.times[:1]))
-            members[k] = SteppedMember(each["model"], start.state(start.q, start.v, None), each["tau"], each["u"], each["seed"])
+            if state not in starts:
+                start = Start(each["model"], given.times, each["q0"], each["v0"], None, None)
+                starts[state] = start.q, start.state(start.q, start.v, None)
+            q, y = starts[state]
+            refuse(under_ground(each["model"], q[None], given.times[:1]))
+            members[k] = SteppedMember(each["model"], y, each["tau"], each["u"], each["seed"])
     together = Together(plant, given.times, list(members.values()), str(given.scheme), tolerances)
     if not together.is_possible:
         return found

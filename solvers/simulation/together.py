@@ -11,18 +11,20 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.control.loop_arguments import read_generators
 from titop.solvers.control.loop_signals import Command
-from titop.solvers.control.sampled_loop import Generators, SampledLoop
+from titop.solvers.control.sampled_loop import Generators, SampledController, SampledLoop
 from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics
+from titop.solvers.kernels.entries import runge_kutta as control
 from titop.solvers.model.model import Model
-from titop.solvers.simulation.acting import Constant, read_efforts, read_inputs
+from titop.solvers.simulation.acting import Acting, Constant, read_efforts, read_inputs
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.explicit_steps import HeldSteps
 from titop.solvers.simulation.start_and_end import leave
@@ -62,8 +64,8 @@ class Together:
         self._loop: Any = copy.copy(plant.loop)  # its plant is this
         n, model = len(members), plant.model
         self._inputs = model.mechanism.inputs
-        self._tau = np.array([_held(read_efforts(model, times, member.tau)) for member in members])
-        inputs = [_held(read_inputs(model, times, member.u)) for member in members]
+        self._tau = np.array(_each_once(partial(read_efforts, model, times), [member.tau for member in members]), order="F")
+        inputs = _each_once(partial(read_inputs, model, times), [member.u for member in members])
         have_inputs = {each is not None for each in inputs}
         self._u = np.array(inputs) if have_inputs == {True} else None
         differ = any(member.model is not model for member in members)
@@ -134,22 +136,32 @@ class Together:
             outputs[:, 1:] = self._on_group(0.0, outputs[:, 1:].reshape(n * (m - 1), -1)).reshape(n, m - 1, -1)
         q, v = self.plant.split_rows(np.tile(self.times, n), outputs.reshape(n * m, -1))
         q, v = q.reshape(n, m, -1), v.reshape(n, m, -1)
+        y = outputs if self.plant.has_plain_states else np.concatenate([q, v], axis=-1)
         a, tau, u = np.empty((n, m, model.nv)), np.empty((n, m, model.nv)), np.zeros((n, m, model.nu))
         for k, t in enumerate(self.times.tolist()):
             command = None if self._loop is None else self._loop.command_at(self, t, outputs)
             tau[:, k], motors = self._act(command)
             if (acting := self._acting(command)) is not None:
                 u[:, k] = acting
-            a[:, k] = steps.rates(np.hstack([q[:, k], v[:, k]]), tau[:, k] + motors)[:, model.nq :]
-        controllers = [] if self._loop is None else self._loop.controllers
-        histories = list(zip(*(each.histories_of_members(n) for each in controllers), strict=True)) or [()] * n
+            a[:, k] = steps.rates(y[:, k].copy(), tau[:, k] + motors)[:, model.nq :]
+        counts = steps.clocks[:, [control.STEPS, control.EVALUATIONS]].astype(int).tolist()
+        good = (steps.goes_on & np.isfinite(a).all(axis=(1, 2))).tolist()
         wrenches = {port: np.tile(value, (m, 1)) for port, value in self.plant.constant.items()}
         for k, member in enumerate(self.members):
-            good = steps.goes_on[k] and np.isfinite(a[k]).all()
-            statistics = {**steps.statistics(k), "seconds": seconds / n}
+            statistics = {"steps": counts[k][0], "evaluations": counts[k][1], "jacobians": 0, "seconds": seconds / n}
             arrays = q[k], v[k], a[k], tau[k], u[k], {port: wrench.copy() for port, wrench in wrenches.items()}
-            rest: Any = {}, histories[k], statistics, np.zeros((m, 0)), Memories(self, k)
-            yield Trajectory(member.model, self.times.copy(), *arrays, *rest) if good else None
+            rest: Any = {}, Histories(self, k), statistics, np.zeros((m, 0)), Memories(self, k)
+            yield Trajectory(member.model, self.times.copy(), *arrays, *rest) if good[k] else None
+
+    @cached_property
+    def histories(self) -> list[tuple[ControlHistory, ...]]:
+        """The signals of each member's controllers, stacked when they are first asked for."""
+        return list(zip(*(each.histories_of_members(len(self.members)) for each in self.controllers), strict=True))
+
+    @property
+    def controllers(self) -> list[SampledController]:
+        """The controllers, of all members."""
+        return [] if self._loop is None else self._loop.controllers
 
     def memory_of(self, k: int) -> dict[str, Array]:
         """Return what a member needs to go on later."""
@@ -161,6 +173,23 @@ class Together:
         if loop is not None:
             y, left = self._on_group(float(self.times[-1]), self.steps.y[k : k + 1])[0], self.steps.memory(k, self._jumped)
         return leave(y, plant, {}, left)
+
+
+class Histories(Sequence[ControlHistory]):
+    """The signals of a member's controllers, which are made when they are asked for."""
+
+    def __init__(self, together: Together, k: int) -> None:
+        self._together, self._k = together, k
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._together.histories[self._k][place]
+
+    def __len__(self) -> int:
+        return len(self._together.controllers)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send the signals to other processes."""
+        return tuple, (tuple(self),)
 
 
 class Memories(Mapping[str, Array]):
@@ -190,6 +219,12 @@ class Memories(Mapping[str, Array]):
         return dict, (self._memory,)
 
 
-def _held(acting: Any) -> Any:
-    assert isinstance(acting, Constant)
-    return acting.value
+def _each_once(read: Callable[[Any], Acting], given: Sequence[Any]) -> list[Any]:
+    """Return what is held of members, which may have been given the same."""
+    known: dict[int, Any] = {}
+    for one in given:
+        if id(one) not in known:
+            acting = read(one)
+            assert isinstance(acting, Constant)
+            known[id(one)] = acting.value
+    return [known[id(one)] for one in given]

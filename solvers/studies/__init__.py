@@ -1,5 +1,5 @@
 """Studies of models whose parameters and initial states are random.
 
-- `distributions`: what is random, drawn sample by sample; `samples`: results with statistics and sensitivities;
+- `distributions`: what is random, drawn sample by sample, and seeds; `samples`: results with statistics and sensitivities;
 - `monte_carlo`: the study.
 """

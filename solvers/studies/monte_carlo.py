@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
+from titop.blocks.basics.garbage import collection_paused
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import read_array, read_count
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.mechanism.system_parameters import warn_of_samples
 from titop.solvers.model.model import Model
 from titop.solvers.model.parameters import changed_model
-from titop.solvers.studies.distributions import Distributions, initial_state
+from titop.solvers.studies.distributions import Distributions, Words, initial_state, spawned_words
 from titop.solvers.studies.samples import Samples
 from titop.solvers.support.checkpoint import Checkpoint, identity
 from titop.solvers.support.progress import progress_bar
@@ -31,7 +32,7 @@ Outcome = dict[str, Array]
 _MOST = 1_000_000
 
 #: Most samples that are simulated together, and parts in which each process gets its samples at least.
-_TOGETHER, _PARTS = 1032, 4
+_TOGETHER, _PARTS = 2048, 4
 
 #: Samples by which the distributions of studies are told apart.
 _FEW = 3
@@ -123,14 +124,14 @@ def monte_carlo(
     seed = read_count(Finding("bad-seed", "seed", seed, "a whole number, zero or more", "0 will do"), 0)
     drawing = Distributions(_read_point(model, point), distributions, ties)
     study = _Study(drawing, run, point is not None or drawing.has_states, seed, workers, progress)
-    drawn = [drawing.sample(np.random.default_rng(study.seeds(k)[0])) for k in numbers]
+    drawn = study.drawn(numbers)
     warn_of_samples(model.mechanism.assembly, [drawing.parameters(values) for values in drawn])
-    keeper, few = None, [drawing.sample(np.random.default_rng(study.seeds(k)[0])) for k in range(_FEW)]
+    keeper, few = None, study.drawn(range(_FEW))
     if checkpoint is not None:
         about = {"model": identity(model), "distributions": few, "seed": seed, "run": run}
         about["point"] = tuple(getattr(drawing.point, name) for name in ("q", "v", "a", "x", "tau", "u"))
         keeper = Checkpoint(checkpoint, "monte_carlo", about)
-    tasks = [(k, (values, study.seed_of_run(k))) for k, values in zip(numbers, drawn, strict=True)]
+    tasks = [*zip(numbers, zip(drawn, study.seeds_of_runs(numbers), strict=True), strict=True)]
     results = study.results(tasks, keeper)
     there = [k for k, number in enumerate(numbers) if number in results]
     parameters = {name: np.array([drawn[k][name] for k in there]) for name in drawing.names}
@@ -157,13 +158,14 @@ class _Study:
         self.drawing, self.run, self.of_points, self.is_seeded = drawing, run, of_points, _takes_seed(run)
         self.seed, self.workers, self.progress = seed, workers, progress
 
-    def seeds(self, k: int) -> Sequence[np.random.SeedSequence]:
-        """Return those of a sample: of its parameters and of its run."""
-        return np.random.SeedSequence(self.seed, spawn_key=(k,)).spawn(2)
+    def drawn(self, numbers: Sequence[int]) -> list[dict[str, float]]:
+        """Return the values of samples, each by its own generator: of the first of the two seeds that its own spawns."""
+        seeds: Any = map(Words, spawned_words(self.seed, numbers, 0, 4))
+        return [self.drawing.sample(np.random.Generator(np.random.PCG64(seed))) for seed in seeds]
 
-    def seed_of_run(self, k: int) -> tuple[int, ...]:
-        """Return what a sample's run is called with besides its model."""
-        return (int(self.seeds(k)[1].generate_state(1, np.uint64)[0]),) if self.is_seeded else ()
+    def seeds_of_runs(self, numbers: Sequence[int]) -> list[tuple[int, ...]]:
+        """Return what runs of samples are called with besides their models."""
+        return [(seed,) * self.is_seeded for seed in spawned_words(self.seed, numbers, 1, 1)[:, 0].tolist()]
 
     def results(self, tasks: list[tuple[int, Any]], keeper: Checkpoint | None = None) -> dict[int, Outcome | str]:
         """Return the outcomes of tasks, and the messages of those that failed, by number; after Ctrl-C of some."""
@@ -209,7 +211,8 @@ class _Study:
             rows = [
                 {name: x for law, x in zip(laws, column, strict=True) for name in law.names} for column in columns.T.tolist()
             ]
-            tasks = [(k, (self.drawing.with_ties(row), self.seed_of_run(0))) for k, row in enumerate(rows)]
+            (seed,) = self.seeds_of_runs([0])
+            tasks = [(k, (self.drawing.with_ties(row), seed)) for k, row in enumerate(rows)]
             found = self.results(tasks)
             results = [found[k] for k, _ in tasks if k in found]
             bad = next((result for result in results if isinstance(result, str)), "")
@@ -264,7 +267,8 @@ def _running(
     def group(tasks: Sequence[tuple[dict[str, float], tuple[int, ...]]]) -> list[Outcome | str]:
         if not hasattr(run, "of_many"):
             return [sample(*task) for task in tasks]
-        results: list[Any] = [_told(partial(source, values)) for values, _ in tasks]
+        with collection_paused():
+            results: list[Any] = [_told(partial(source, values)) for values, _ in tasks]
         there = [k for k, result in enumerate(results) if not isinstance(result, str)]
         found = run.of_many([results[k] for k in there], [tasks[k][1][0] for k in there])
         for k, outcome in zip(there, found, strict=True):

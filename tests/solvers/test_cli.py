@@ -33,6 +33,17 @@ def test_check(run) -> None:
     assert "12 degrees of freedom" in run("check", MODELS / "arm.urdf", "--base", "free")[1]
 
 
+def test_robots_of_all_languages_are_read(run, tmp_path: Path) -> None:
+    mass = "<inertial><mass>1</mass></inertial>"
+    sdf = f'<sdf version="1.9"><model name="ball"><link name="ball">{mass}</link></model></sdf>'
+    for name in ("ball.sdf", "ball.xml"):
+        (tmp_path / name).write_text(sdf)
+        assert "6 degrees of freedom" in run("check", tmp_path / name)[1]
+    assert "0 degrees of freedom" in run("check", tmp_path / "ball.xml", "--base", "fixed")[1]
+    pytest.importorskip("mujoco")
+    assert "4 degrees of freedom" in run("check", MODELS / "leg.xml")[1]
+
+
 def test_repair(run, tmp_path: Path) -> None:
     path = tmp_path / "arm.urdf"
     path.write_text((MODELS / "arm.urdf").read_text().replace("</joint>", '<mimic joint="nothing"/></joint>', 1))

@@ -212,10 +212,12 @@ class CompiledPreparedDynamics(PreparedDynamics):
         engine: Any = self.mechanism.engine
         return in_parts(self.mechanism.threads if engine.is_compiled else 1, len(y), run)
 
-    def rates_of_members(self, y: Array, tau: Array, tables: MemberTables) -> tuple[Array, Array]:
+    def rates_of_members(self, y: Array, tau: Array, tables: MemberTables, in_lanes: bool = False) -> tuple[Array, Array]:
         """Return the rates (n, ny) of states with unit quaternions, under efforts (n, nv), and a status (n) of each."""
         rates, progress, times = np.empty((len(y), 1, y.shape[1])), np.zeros((len(y), 1), dtype=np.int64), np.zeros(0)
-        self.member_steps(0, 0, 0, progress, y, *_AT_ONCE, times, y, rates, tau, self.imposed, tables)
+        given = *_AT_ONCE, times, y, rates, tau, self.imposed, tables
+        if not in_lanes or self.lane_steps(0, 0, 0, np.zeros((len(y), 1)), *given) != layout.OK:
+            self.member_steps(0, 0, 0, progress, y, *given)
         return rates[:, 0], progress[:, 0]
 
     @property

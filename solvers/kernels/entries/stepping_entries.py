@@ -349,9 +349,9 @@ open_members = pair(
 def lane_steps(
     tries, used, end, clock, estimators, coefficients, curve, times, y, outputs, tau, imposed, ints, floats, numbers, stages
 ):  # fmt: skip
-    """The steps of `members` in lanes, with the same tables or their own, which begin together; return a status.
+    """The steps of `members` in lanes, or rates, with the same tables or their own; return a status.
 
-    Those up to where one has come to grief are made. Callers go on with `members`.
+    Steps begin together. Those up to where one has come to grief are made. Callers go on with `members`.
     """
     law = np.empty((1, ints[0, layout.LAW_SIZE]), y.dtype) if LAWS else None
     work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), y.dtype)
@@ -360,9 +360,12 @@ def lane_steps(
     rooms = np.empty(nq, y.dtype), np.empty(nv, y.dtype), np.empty(nv, y.dtype), np.empty(nv, y.dtype), work, multi, world
     shape = coefficients.shape[0], y.size
     states, rates, within = np.empty(shape, y.dtype), np.empty(shape, y.dtype), np.empty(y.size, y.dtype)
+    there = ints, floats, numbers, stages, tau, imposed
+    if tries == 0:
+        return held_rate(law, there, rooms, y, outputs[0], True)
     return held_steps(
         tries, used, end, False, clock, estimators, coefficients, curve, times, y, outputs,
-        law, (ints, floats, numbers, stages, tau, imposed), rooms, states, rates, within,
+        law, there, rooms, states, rates, within,
     )  # fmt: skip
 
 

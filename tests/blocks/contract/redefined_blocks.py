@@ -181,6 +181,11 @@ SYSTEMS: dict[str, Callable[[Change], tt.System]] = {
     "StepperDrive": acting(
         lambda s, one, two, change: s.add_actuator(change(tt.StepperDrive("block", "wrist", 200, 0.5, 0.01, gear=2.0)))
     ),
+    "CoordinateSpring": acting(
+        lambda s, one, two, change: s.add_interaction(
+            change(tt.CoordinateSpring("block", [1.0, -0.5], 20.0, 0.3, 0.1, 5.0)), "hinge", "wrist"
+        )
+    ),
     "ElasticDrive": acting(
         lambda s, one, two, change: s.add_interaction(
             change(tt.ElasticDrive("block", 50.0, 20.0, 5.0, 0.1, 0.2, 30.0)), "hinge", "wrist"

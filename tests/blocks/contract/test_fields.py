@@ -62,6 +62,7 @@ def blocks() -> list[Block]:
         tt.SpringDamper("spring", 1.0, 0.1, 0.2),
         tt.Contact("ground", 0.1, 1e5),
         tt.Cable("cable", 10.0, 1.0, arms=[0.1]),
+        tt.CoordinateSpring("spring", [1.0, -2.0], 3.0, 0.1, 0.2, 4.0),
         tt.ElasticDrive("harmonic", 100.0, 1e4, hysteresis_torque=1.0, hysteresis_stiffness=1e4, kinematic_error=[(2, 1e-4)]),
         tt.Tendon("tendon", ROD, y=0.005),
         tt.PressureChamber("chamber", ROD, area=1e-4, y=0.005),

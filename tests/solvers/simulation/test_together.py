@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import control
@@ -53,6 +54,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "loads": {"tau": 0.1 * np.ones(MODEL.nv), "u": {"motor": 0.1, "thruster": 0.5}, "wrenches": {"hub": [0, 1, 0, 0, 0, 0.1]}},
     "loop": {"controller": loop(), "u": {"motor": 0.05}},
     "late and noisy": {"controller": loop(delay=0.135, noise=0.01, reference={"axle.v": np.linspace(0, 1, len(T))})},
+    "at a point": {"controller": loop(operating_point={"axle.v": 0.2, "motor": 0.05})},
     "two rates": {"controller": [loop(), loop(0.0625, noise=0.1)]},
     "Python": {"controller": tt.Controller(bang, [0.0], ["axle.v"], ["motor"], 0.1)},
     "fixed ends": {"method": "RK23", "rtol": 1e-4, "max_step": 0.03},
@@ -64,7 +66,17 @@ def arguments(kind: str, k: int, model: tt.Model = MODEL) -> dict[str, Any]:
 
 
 def together(given: list[dict[str, Any]]) -> list[tt.Trajectory | None]:
-    return [None if one is None else one() for one in simulate_many(given)]
+    return [None if one is None else one() for one in simulate_many({}, given)]
+
+
+def test_signals_of_a_member_go_to_other_processes() -> None:
+    member = together([arguments("two rates", k) for k in range(2)])[1]
+    assert member is not None
+    sent = pickle.loads(pickle.dumps(member.controls))
+    assert len(sent) == len(member.controls) == 2
+    for one, other in zip(sent, member.controls, strict=True):
+        assert one.names == other.names
+        np.testing.assert_array_equal(np.hstack([one.y, one.r, one.u]), np.hstack([other.y, other.r, other.u]))  # as sent
 
 
 @pytest.mark.parametrize("kind", KINDS)

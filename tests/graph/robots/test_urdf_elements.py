@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from tests.graph.urdf.urdf_texts import load, one_joint, warned
-from titop.graph.urdf.robot_system import from_urdf
+from tests.graph.robots.urdf_texts import load, one_joint, warned
+from titop.graph.robots.urdf import from_urdf
 
 
 @pytest.mark.parametrize(

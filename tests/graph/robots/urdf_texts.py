@@ -7,8 +7,8 @@ import warnings
 import pytest
 
 import titop as tt
-from titop.graph.urdf.elements import AXIAL_KINDS
-from titop.graph.urdf.robot_system import from_urdf
+from titop.graph.robots.robot import AXIAL_KINDS
+from titop.graph.robots.urdf import from_urdf
 
 #: Products of a few rounded numbers of order one.
 ROUNDING = 1e-14

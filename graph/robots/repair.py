@@ -10,14 +10,13 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rigid_body import check_inertia
 from titop.graph.network.connections import TreeNode, idle, moves_no_inertia
-from titop.graph.urdf.elements import REPAIRED
-from titop.graph.urdf.robot import RobotReader, UrdfJoint, UrdfLink
+from titop.graph.robots.robot import Robot, RobotJoint, RobotLink
 
 #: Moments that second moments of mass make: each is the sum of the other two axes'.
 _MOMENTS = np.ones((3, 3)) - np.eye(3)
 
 
-def repair(robot: RobotReader, base: str = "fixed") -> None:
+def repair(robot: Robot, base: str = "fixed") -> None:
     """Repair a robot on a `base` that has been read; each change gives a warning."""
     robot.links = [_sound(link, robot) for link in robot.links]
     massless, is_kinematic = massless_joints(robot, base)
@@ -42,7 +41,7 @@ def nearest_inertia(inertia: Array) -> Array:
     return (nearest + nearest.T) / 2
 
 
-def massless_joints(robot: RobotReader, base: str) -> tuple[list[UrdfJoint], bool]:
+def massless_joints(robot: Robot, base: str) -> tuple[list[RobotJoint], bool]:
     """Return the joints with coordinates that carry no inertia at all and have none of their own.
 
     And whether a robot on a fixed or free `base` describes motion alone: nothing that moves has inertia.
@@ -57,7 +56,7 @@ def massless_joints(robot: RobotReader, base: str) -> tuple[list[UrdfJoint], boo
     return [joint for joint in robot.joints if (joint.name,) in found], moves_no_inertia(nodes, found)
 
 
-def _sound(link: UrdfLink, robot: RobotReader) -> UrdfLink:
+def _sound(link: RobotLink, robot: Robot) -> RobotLink:
     errors: list[object] = []
     check_inertia(link.name, link.inertia, link.mass, errors, errors)  # type: ignore[arg-type]
     if not errors:
@@ -65,20 +64,20 @@ def _sound(link: UrdfLink, robot: RobotReader) -> UrdfLink:
     inertia = nearest_inertia(link.inertia)
     given, taken = (" ".join(f"{x:.6g}" for x in np.linalg.eigvalsh(matrix)) for matrix in (link.inertia, inertia))
     found, expected = f"principal moments {given} of {link.name!r}", "moments >= 0, none above the sum of the others"
-    robot.report.suspect(REPAIRED, f"{link.name}.inertia", found, expected, f"taken as {taken} about the same axes")
+    robot.report.repaired(f"{link.name}.inertia", found, expected, f"taken as {taken} about the same axes")
     return replace(link, inertia=inertia)
 
 
-def _welded(joint: UrdfJoint, robot: RobotReader) -> UrdfJoint:
+def _welded(joint: RobotJoint, robot: Robot) -> RobotJoint:
     found, expected = f"a {joint.kind} joint {joint.name!r} that carries no inertia", "inertia to move"
-    robot.report.suspect(REPAIRED, joint.name, found, expected, "taken as fixed, at zero coordinates")
-    return UrdfJoint(joint.name, "fixed", joint.parent, joint.child, joint.origin, joint.axis)
+    robot.report.repaired(joint.name, found, expected, "taken as fixed, at zero coordinates")
+    return RobotJoint(joint.name, "fixed", joint.parent, joint.child, joint.origin, joint.axis)
 
 
-def _released(joint: UrdfJoint, robot: RobotReader, known: set[str], idle: set[str]) -> UrdfJoint:
+def _released(joint: RobotJoint, robot: Robot, known: set[str], idle: set[str]) -> RobotJoint:
     driver = joint.mimic.joint if joint.mimic else ""
     if not driver or (driver in known and driver not in idle):
         return joint
     found = f"<mimic> of {driver!r}" + (", which carries no inertia" if driver in idle else "")
-    robot.report.suspect(REPAIRED, f"{joint.name}.mimic", found, "a joint that moves", f"{joint.name!r} moves on its own")
+    robot.report.repaired(f"{joint.name}.mimic", found, "a joint that moves", f"{joint.name!r} moves on its own")
     return replace(joint, mimic=None)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import titop as tt
-from titop.graph.urdf.robot_system import from_urdf
-from titop.graph.urdf.xml_gate import MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS, read_xml
+from titop.graph.robots.urdf import from_urdf
+from titop.graph.robots.xml_gate import MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS, read_xml
 
 ROBOT = '<robot name="r"><link name="a"/></robot>'
 
@@ -71,7 +71,7 @@ def test_prefixes_that_are_not_declared_are_told_how() -> None:
     text = '<robot name="r"><link name="a"/><drake:joint/></robot>'
     with pytest.raises(tt.ModelError, match=r'unbound prefix.*declare the prefix.*xmlns:drake="http://drake\.mit\.edu"'):
         from_urdf(text)
-    with pytest.raises(tt.ModelError, match="connect the joint in Python"):
+    with pytest.raises(tt.ModelError, match=r"r.joint\[1\].type"):
         from_urdf(text.replace('name="r"', 'name="r" xmlns:drake="http://drake.mit.edu"'))
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import titop as tt
 from tests.mutants import assert_round_trip, how_many
 from titop.blocks.joints.joint import Joint
-from titop.graph.urdf.robot_system import from_urdf
+from titop.graph.robots.urdf import from_urdf
 
 pin = pytest.importorskip("pinocchio")
 

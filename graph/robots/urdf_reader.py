@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,82 +13,39 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEGLIGIBLE
-from titop.graph.urdf.elements import (
-    AXIAL_KINDS,
-    DRAKE,
-    DRIVES,
-    GAZEBO_DYNAMICS,
-    KINDS,
-    LONGEST_NAME,
-    REPAIR,
-    SHOWN,
-    ElementReader,
-    Report,
-    bare_tag,
-    plain_numbers,
-)
+from titop.graph.robots.report import LONGEST_NAME, MAX_PARTS, SHOWN, Report
+from titop.graph.robots.robot import AXIAL_KINDS, Mimic, Robot, RobotClosure, RobotJoint, RobotLink
+from titop.graph.robots.urdf_elements import DRAKE, DRIVES, GAZEBO_DYNAMICS, KINDS, ElementReader, bare_tag, plain_numbers
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-#: Most links and joints: some seconds of reading.
-MAX_PARTS = 20_000
 #: How far an axis' length may be from one: directions are typed with three digits, such as 0.707.
 _ROUNDED = 2 * NEGLIGIBLE
 #: Attributes of a mimic element, with what URDF takes where they are missing.
 _MIMIC = {"multiplier": 1.0, "offset": 0.0}
+#: Gazebo's springs of joints.
+_SPRINGS = {"springStiffness": "stiffness", "springReference": "rest"}
 _LIMITS = ("lower", "upper", "velocity", "effort")
 
 
-@dataclass(frozen=True)
-class UrdfLink:
-    """A link: centre of mass (3, m) and inertia about it (3x3, kg m^2), both in link axes."""
-
-    name: str
-    mass: float = 0.0
-    com: Array = field(default_factory=lambda: np.zeros(3))
-    inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))
-
-
-@dataclass(frozen=True)
-class UrdfMimic:
-    """How a joint follows another: its coordinate is `multiplier` times that of `joint`, plus `offset` (rad or m)."""
-
-    joint: str
-    multiplier: float
-    offset: float
-
-
-@dataclass(frozen=True)
-class UrdfJoint:
-    """A joint between two links."""
-
-    name: str
-    kind: str  #: URDF's type.
-    parent: str  #: Name of a link.
-    child: str  #: Name of a link.
-    origin: Pose  #: Of the joint, and of the child link at zero coordinates, in the parent link.
-    axis: Array  #: (3): in the joint frame.
-    limits: dict[str, float] = field(default_factory=dict)  #: Lower, upper, velocity and effort, as far as they limit anything.
-    damping: float = 0.0
-    friction: float = 0.0
-    armature: float = 0.0
-    mimic: UrdfMimic | None = None
-
-
-class RobotReader(ElementReader):
+class UrdfReader(ElementReader):
     """Reads the elements of a robot in the order of the file.
 
-    Its `report` has what is wrong and suspicious. Leftovers that say nothing are mended if `repair` is set. Raises `ModelError`
-    if the root is not a robot, or there are too many links and joints.
+    Its `robot` has what it says, and what is wrong and suspicious. Leftovers that say nothing are mended if `repair` is set.
+    Raises `ModelError` if the root is not a robot, or there are too many links and joints.
     """
 
     def __init__(self, root: Element, repair: bool = False) -> None:
         bare = {tag: bare_tag(tag) for tag in {element.tag for element in root.iter()}}  # one text for all that share it
         for element in root.iter():
             element.tag = bare[element.tag]
+        self._drakes = {id(element) for element in root.iter(f"{DRAKE}joint")}  # as URDF's own, of more kinds
+        for tag in ("joint", "mimic"):
+            for element in root.iter(f"{DRAKE}{tag}"):
+                element.tag = tag
         if root.tag != "robot":
-            advice = "convert it to URDF; expand xacro files first"
+            advice = "use tt.from_sdf or tt.from_mjcf for these; expand xacro files first"
             raise ModelError(Finding("not-urdf", "root", f"<{root.tag[:SHOWN]}>", "<robot>", advice))
         parts = sum(child.tag in ("link", "joint") for child in root)
         if parts > MAX_PARTS:
@@ -97,31 +54,35 @@ class RobotReader(ElementReader):
         super().__init__(Report((root.get("name") or "robot")[:LONGEST_NAME]), repair)
         self.check_vocabulary(root, "")
         self._rotors = dict(self._rotor_inertias(root))
-        self.links = [self._link(element, f"link[{k}]") for k, element in enumerate(root.findall("link"), start=1)]
-        self.joints = [self._joint(element, f"joint[{k}]") for k, element in enumerate(root.findall("joint"), start=1)]
+        links = [self._link(element, f"link[{k}]") for k, element in enumerate(root.findall("link"), start=1)]
+        joints = [self._joint(element, f"joint[{k}]") for k, element in enumerate(root.findall("joint"), start=1)]
         for element in root.findall("gazebo"):
             self._check_gazebo(element)
         for element in root.findall("ros2_control"):
             self._check_drives(element)
-        for name in self._rotors.keys() - {joint.name for joint in self.joints}:
+        for name in self._rotors.keys() - {joint.name for joint in joints}:
             self.report.error("unknown-joint", "transmission", name, "the name of a joint", "correct the transmission")
+        joints = [self._sprung(joint, root) for joint in joints]
+        loops = [self._loop(element, f"loop_joint[{k}]") for k, element in enumerate(root.findall("loop_joint"), start=1)]
+        loops += [self._ball(element, k) for k, element in enumerate(root.findall(f"{DRAKE}ball_constraint"), start=1)]
+        self.robot = Robot(self.report, links, joints, loops)
 
     # -- links ---------------------------------------------------------------------------------------------------------
 
     def _name(self, element: Element, placeholder: str) -> str:
         return self.text(element, "name", placeholder) or placeholder
 
-    def _link(self, element: Element, placeholder: str) -> UrdfLink:
+    def _link(self, element: Element, placeholder: str) -> RobotLink:
         name = self._name(element, placeholder)
         self.check_vocabulary(element, name)
         inertial = self.child(element, "inertial", name)
         if inertial is None:
-            return UrdfLink(name)
+            return RobotLink(name)
         where = f"{name}.inertial"
         origin = self.pose(self.child(inertial, "origin", where), f"{where}.origin")
         mass = self.child(inertial, "mass", where, required=True)
         inertia = self.child(inertial, "inertia", where, required=True)
-        return UrdfLink(
+        return RobotLink(
             name,
             0.0 if mass is None else self.number(mass, "value", f"{where}.mass"),
             origin.position,
@@ -140,12 +101,12 @@ class RobotReader(ElementReader):
         twin = entry[0] + entry[:0:-1]
         if entry in element.attrib or not self.repair:
             return self.number(element, entry, where)
-        self.report_repair(where, f"no {entry}", "all products of inertia", f"taken as {element.get(twin, '0')}")
+        self.report.repaired(where, f"no {entry}", "all products of inertia", f"taken as {element.get(twin, '0')}")
         return self.number(element, twin, where, 0.0)
 
     # -- joints --------------------------------------------------------------------------------------------------------
 
-    def _joint(self, element: Element, placeholder: str) -> UrdfJoint:
+    def _joint(self, element: Element, placeholder: str) -> RobotJoint:
         name = self._name(element, placeholder)
         self.check_vocabulary(element, name)
         origin = self.pose(self.child(element, "origin", name), f"{name}.origin")
@@ -153,21 +114,22 @@ class RobotReader(ElementReader):
         if kind == "fixed":
             if element.find("mimic") is not None:
                 self.report.report_unused("<mimic> of a fixed joint", name, "make it revolute or prismatic if it moves")
-            return UrdfJoint(name, kind, parent, child, origin, np.array([1.0, 0.0, 0.0]))
+            return RobotJoint(name, kind, parent, child, origin, np.array([1.0, 0.0, 0.0]))
         damping, friction, armature = self._dynamics(element, kind, name)
         axis, limits, mimic = (
             self._axis(element, kind, name),
             self._limits(element, kind, name),
             self._mimic(element, kind, name),
         )
-        return UrdfJoint(name, kind, parent, child, origin, axis, limits, damping, friction, armature, mimic)
+        second = np.array([0.0, 1.0, 0.0]) if kind == "universal" else None  # x, then y: Drake's
+        return RobotJoint(name, kind, parent, child, origin, axis, limits, damping, friction, armature, mimic, second=second)
 
     def _kind(self, element: Element, name: str) -> str:
-        kind = self.text(element, "type", name)
-        if kind in KINDS:
+        kind, known = self.text(element, "type", name), (*KINDS, "ball", "universal") if id(element) in self._drakes else KINDS
+        if kind in known:
             return kind
         if kind:
-            self.report.error("unknown-type", f"{name}.type", repr(kind), "a URDF joint type", did_you_mean(kind, KINDS))
+            self.report.error("unknown-type", f"{name}.type", repr(kind), "a URDF joint type", did_you_mean(kind, known))
         return "fixed"
 
     def _end(self, element: Element, role: str, name: str) -> str:
@@ -200,13 +162,13 @@ class RobotReader(ElementReader):
         if values[2] and rotor:
             self.report.error("two-armatures", where, values[2], "an armature or a rotor inertia", "remove one of the two")
         values[2] += rotor
-        if kind not in AXIAL_KINDS and any(values):
+        if kind not in (*AXIAL_KINDS, "ball", "universal") and any(values):
             shown = ", ".join(f"{key} {value:g}" for key, value in zip(fields, values, strict=True) if value)
             advice = "one number for displacements and rotations has no unit; remove it and set the joint's in Python"
             self.report.error("not-representable", where, shown, f"none at a {kind} joint", advice)
         return values[0], values[1], values[2]
 
-    def _mimic(self, element: Element, kind: str, name: str) -> UrdfMimic | None:
+    def _mimic(self, element: Element, kind: str, name: str) -> Mimic | None:
         mimic = self.child(element, "mimic", name)
         if mimic is None:
             return None
@@ -216,22 +178,7 @@ class RobotReader(ElementReader):
             self.report.error("not-representable", where, f"<mimic> of a {kind} joint", "one of a joint with an axis", advice)
             return None
         multiplier, offset = (self.number(mimic, key, where, value) for key, value in _MIMIC.items())
-        return UrdfMimic(self.text(mimic, "joint", where), multiplier, offset)
-
-    def check_mimics(self) -> None:
-        """Report joints that follow a joint without an axis of motion."""
-        kinds = {joint.name: joint.kind for joint in self.joints}
-        for joint in self.joints:
-            driver = joint.mimic.joint if joint.mimic else ""
-            if not driver or (kinds.get(driver) in AXIAL_KINDS and driver != joint.name):
-                continue
-            expected = "another joint, revolute, continuous or prismatic"
-            others = (name for name, kind in kinds.items() if kind in AXIAL_KINDS and name != joint.name)
-            if driver in kinds and driver != joint.name:
-                advice = "that joint has no axis: remove the mimic element"
-            else:
-                advice = did_you_mean(driver, others) + ("" if driver in kinds else f"; {REPAIR}")
-            self.report.error("unknown-joint", f"{joint.name}.mimic.joint", repr(driver), expected, advice)
+        return Mimic(self.text(mimic, "joint", where), multiplier, offset)
 
     def _limits(self, element: Element, kind: str, name: str) -> dict[str, float]:
         limit = self.child(element, "limit", name)
@@ -262,11 +209,11 @@ class RobotReader(ElementReader):
         kept = dict(values)
         for key in ("velocity", "effort"):
             if values.get(key, 0.0) < 0.0:
-                self.report_repair(where, f"{key} {values[key]:g}", "a value >= 0", "taken as unlimited")
+                self.report.repaired(where, f"{key} {values[key]:g}", "a value >= 0", "taken as unlimited")
                 kept[key] = math.inf
         lower, upper = values.get("lower", 0.0), values.get("upper", 0.0)
         if lower > upper:
-            self.report_repair(where, f"lower {lower:g} above upper {upper:g}", "lower <= upper", "taken as unlimited")
+            self.report.repaired(where, f"lower {lower:g} above upper {upper:g}", "lower <= upper", "taken as unlimited")
             kept |= {"lower": -math.inf, "upper": math.inf}
         return kept
 
@@ -307,6 +254,42 @@ class RobotReader(ElementReader):
                 advice = "if the rotor matters, give the joint the armature motorInertia * mechanicalReduction^2"
                 where = transmission.get("name") or "transmission"
                 self.report.report_unused(f"<{element.tag}>{text[:SHOWN]}", where, advice)
+
+    def _sprung(self, joint: RobotJoint, root: Element) -> RobotJoint:
+        """Return a joint with the spring that Gazebo's extensions give it, if any."""
+        found: dict[str, Any] = {}
+        for element in root.findall("gazebo"):
+            for child in element if element.get("reference") == joint.name else ():
+                if child.tag in _SPRINGS:
+                    element.set(child.tag, (child.text or "").strip())
+                    found[_SPRINGS[child.tag]] = self.number(element, child.tag, joint.name)
+        if any(found.values()) and joint.kind not in AXIAL_KINDS:
+            self.report.error("not-representable", joint.name, "a spring", f"none at a {joint.kind} joint", "add it in Python")
+        return replace(joint, **found) if found else joint
+
+    def _loop(self, element: Element, placeholder: str) -> RobotClosure:
+        """Return a `loop_joint`: a joint between frames of two links that closes a loop, as Drake and others had it."""
+        name = self._name(element, placeholder)
+        self.check_vocabulary(element, name)
+        ends = [self.child(element, tag, name, required=True) for tag in ("link1", "link2")]
+        first, second = ("" if end is None else self.text(end, "link", name) for end in ends)
+        poses = [self.pose(end, name) for end in ends]
+        kind = self._kind(element, name)
+        axis = self._axis(element, kind, name)
+        return RobotClosure.of(RobotJoint(name, kind, first, second, poses[0], axis, port=poses[1]), self.report)
+
+    def _ball(self, element: Element, k: int) -> RobotClosure:
+        """Return Drake's `ball_constraint`: points of two links that coincide."""
+        name = f"ball_constraint_{k}"
+        self.check_vocabulary(element, name)
+        parts = [element.find(f"{DRAKE}{tag}") for tag in ("ball_constraint_body_A", "p_AP", "ball_constraint_body_B", "p_BQ")]
+        if any(part is None for part in parts):
+            expected = "bodies A and B, and points p_AP and p_BQ"
+            self.report.error("missing-element", name, f"{4 - parts.count(None)} of four elements", expected, "add the others")
+            return RobotClosure(name, "spherical", ("", ""), (Pose(), Pose()))
+        links = [self.text(part, "name", name) for part in parts[::2] if part is not None]
+        points = [Pose(self.numbers(part, "value", name)) for part in parts[1::2] if part is not None]
+        return RobotClosure(name, "spherical", (links[0], links[1]), (points[0], points[1]))
 
     def _check_gazebo(self, element: Element) -> None:
         for child in element:

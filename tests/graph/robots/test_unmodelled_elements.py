@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.graph.urdf.urdf_texts import GOOD, findings, load, warned
+from tests.graph.robots.urdf_texts import GOOD, findings, load, warned
 
 
 @pytest.mark.parametrize("text", ['<sdf version="1.7"/>', "<mujoco/>", '<x:robot xmlns:x="y"/>'])
@@ -16,8 +16,8 @@ def test_what_is_left_out_is_told_once() -> None:
     text = GOOD.replace("<link ", '<link colour="red" ')
     assert "r.stand: got attribute 'colour' of <link> (2 times)" in warned(text)
     assert "element <flexible>" in warned(GOOD.replace("</robot>", "<flexible/></robot>"))
-    spring = '<gazebo reference="joint"><springStiffness>3</springStiffness></gazebo></robot>'
-    assert "r.joint: got element <gazebo><springStiffness>" in warned(GOOD.replace("</robot>", spring))
+    weightless = '<gazebo reference="bob"><turnGravityOff>true</turnGravityOff></gazebo></robot>'
+    assert "r.bob: got element <gazebo><turnGravityOff>" in warned(GOOD.replace("</robot>", weightless))
 
 
 def test_what_says_nothing_about_the_dynamics_is_left_out_silently() -> None:

@@ -13,8 +13,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import titop as tt
-from tests.graph.urdf.urdf_texts import GOOD, LIMIT, ROUNDING, findings, inertial, load, one_joint
-from titop.graph.urdf.robot_system import from_urdf
+from tests.graph.robots.urdf_texts import GOOD, LIMIT, ROUNDING, findings, inertial, load, one_joint
+from titop.graph.robots.urdf import from_urdf
 from titop.solvers.kernels.entries import dynamics_entries
 
 GRAVITY = 9.81

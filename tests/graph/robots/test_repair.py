@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 import titop as tt
-from tests.graph.urdf.urdf_texts import GOOD, ROUNDING, inertial, one_joint
-from titop.graph.urdf.repair import nearest_inertia
-from titop.graph.urdf.robot_system import from_urdf
+from tests.graph.robots.urdf_texts import GOOD, ROUNDING, inertial, one_joint
+from titop.graph.robots.repair import nearest_inertia
+from titop.graph.robots.urdf import from_urdf
 
 Array = NDArray[np.float64]
 
@@ -91,7 +91,7 @@ def test_mimics_of_unknown_joints_are_dropped() -> None:
     assert said == ["r.outer.mimic: got <mimic> of 'iner'; expected a joint that moves; 'outer' moves on its own [repaired]"]
     assert system.gears == []
     assert system.resolve().nv == 2
-    with pytest.raises(tt.ModelError, match=r"did you mean 'inner'\?; or from_urdf\(\.\.\., repair=True\) mends it"):
+    with pytest.raises(tt.ModelError, match=r"did you mean 'inner'\?; or repair=True mends it"):
         from_urdf(text)
 
 

@@ -71,10 +71,10 @@ def _cure(error: Exception) -> str:
 
 def folder_of(path_or_text: str | bytes | os.PathLike[str]) -> str | None:
     """Return the folder of what `read_xml` reads as a file, None for a text."""
-    return None if _is_text(path_or_text) else os.path.dirname(os.fsdecode(path_or_text))
+    return None if is_text(path_or_text) else os.path.dirname(os.fsdecode(path_or_text))
 
 
-def _is_text(path_or_text: Any) -> TypeGuard[str | bytes]:
+def is_text(path_or_text: Any) -> TypeGuard[str | bytes]:
     if isinstance(path_or_text, bytes):
         return True
     return isinstance(path_or_text, str) and path_or_text[:1000].lstrip(_BLANKS).startswith("<")
@@ -82,7 +82,7 @@ def _is_text(path_or_text: Any) -> TypeGuard[str | bytes]:
 
 def _text(path_or_text: Any) -> tuple[str | bytes, str]:
     """Return the XML and what to call it in messages."""
-    if _is_text(path_or_text):
+    if is_text(path_or_text):
         return path_or_text, "text"
     if not isinstance(path_or_text, str | os.PathLike):
         _refuse("wrong-type", "path_or_text", repr(path_or_text), "a path or XML text", "pass a str, bytes or pathlib.Path")

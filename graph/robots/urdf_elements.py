@@ -9,20 +9,21 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from titop.blocks.basics.errors import MAX_FINDINGS, Finding, ModelError, did_you_mean
+from titop.blocks.basics.errors import did_you_mean
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, quaternion_log
 from titop.blocks.basics.tolerances import TYPED
 from titop.blocks.basics.user_input import LARGEST
+from titop.graph.robots.report import LONGEST_NAME, REPAIR, SHOWN, Report
+from titop.graph.robots.robot import AXIAL_KINDS
 
-#: Kinds of joint with one coordinate, and all kinds.
-AXIAL_KINDS = ("revolute", "continuous", "prismatic")
+#: Kinds of joint.
 KINDS = ("fixed", *AXIAL_KINDS, "planar", "floating")
 
 #: Namespaces, as `bare_tag` has them, of elements that other programs have to expand.
@@ -51,7 +52,9 @@ class Vocabulary:
 
 VOCABULARY = {
     "robot": Vocabulary(
-        ("name", "version"), ("link", "joint", "transmission", "gazebo"), ("material", "sensor", "ros2_control")
+        ("name", "version"),
+        ("link", "joint", "transmission", "gazebo", "loop_joint", f"{DRAKE}ball_constraint"),
+        ("material", "sensor", "ros2_control"),
     ),
     "link": Vocabulary(("name",), ("inertial",), ("visual", "collision", "contact", "material")),
     "inertial": Vocabulary((), ("mass", "inertia", "origin")),
@@ -64,6 +67,12 @@ VOCABULARY = {
         ("name", "type"),
         ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"),
         ("calibration", "safety_controller"),
+    ),
+    "loop_joint": Vocabulary(("name", "type"), ("link1", "link2", "axis"), strict=True),
+    "link1": Vocabulary(("link", "xyz", "rpy"), strict=True),
+    "link2": Vocabulary(("link", "xyz", "rpy"), strict=True),
+    f"{DRAKE}ball_constraint": Vocabulary(
+        (), tuple(f"{DRAKE}{name}" for name in ("ball_constraint_body_A", "ball_constraint_body_B", "p_AP", "p_BQ"))
     ),
     "parent": Vocabulary(("link",), strict=True),
     "child": Vocabulary(("link",), strict=True),
@@ -85,17 +94,10 @@ def bare_tag(tag: str) -> str:
 
 
 #: What a robot cannot do without and titop has no block for, with advice.
-REFUSED = {
-    "include": "put everything into one file",
-    "loop_joint": "close the loop in Python",
-    f"{DRAKE}joint": "connect the joint in Python",
-    f"{DRAKE}linear_bushing_rpy": "add the spring in Python",
-    f"{DRAKE}ball_constraint": "close the loop in Python",
-    f"{DRAKE}mimic": "write it as <mimic>",
-}
+REFUSED = {"include": "put everything into one file", f"{DRAKE}linear_bushing_rpy": "add the spring in Python"}
 
-#: Children of `gazebo` elements that change the dynamics.
-GAZEBO_DYNAMICS = ("springStiffness", "springReference", "turnGravityOff", "gravity", "dampingFactor")
+#: Children of `gazebo` elements that change the dynamics and are not read.
+GAZEBO_DYNAMICS = ("turnGravityOff", "gravity", "dampingFactor")
 
 #: Elements inside of transmissions, with the value that says nothing: with both, a rotor adds to a joint's inertia.
 DRIVES = {"mechanicalReduction": 1.0, "mechanical_reduction": 1.0, "motorInertia": 0.0}
@@ -107,48 +109,8 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 _LONGEST_NUMBER = 60
-LONGEST_NAME = 200
-#: Characters of an unknown word that a message shows.
-SHOWN = 80
 #: Larger angles (rad) are suspected to be degrees; 6.2832 is a turn as people type it.
 _FULL_TURN = 6.29
-#: Advice where `titop.graph.urdf.repair` can help, and the code of what it says.
-REPAIR, REPAIRED = "or from_urdf(..., repair=True) mends it", "repaired"
-
-
-class Report:
-    """Collects errors and warnings of one robot.
-
-    `robot`: head of every finding's dotted path.
-    """
-
-    def __init__(self, robot: str) -> None:
-        self.robot = robot
-        self.findings: list[Finding] = []
-        self._suspicions: dict[tuple[str, str, str, str], list[str]] = {}
-
-    def error(self, code: str, where: str, value: Any, expected: str, advice: str) -> None:
-        """Record an error at a dotted path inside the robot; too many end the reading."""
-        self.findings.append(Finding(code, self._path(where), value, expected, advice))
-        if len(self.findings) >= MAX_FINDINGS:
-            raise ModelError(self.findings)
-
-    def suspect(self, code: str, where: str, value: str, expected: str, advice: str) -> None:
-        """Record a warning; the same warning at several places is given once."""
-        self._suspicions.setdefault((code, value, expected, advice), []).append(where)
-
-    def report_unused(self, what: str, where: str, advice: str = "check that the dynamics can do without it") -> None:
-        """Record that something in the file is not used."""
-        self.suspect("left-out", where, what, "what titop reads from URDF", advice)
-
-    def warnings(self) -> Iterator[Finding]:
-        """Yield the warnings, each with its first place."""
-        for (code, value, expected, advice), places in self._suspicions.items():
-            times = f" ({len(places)} times)" if len(places) > 1 else ""
-            yield Finding(code, self._path(places[0]), value + times, expected, advice)
-
-    def _path(self, where: str) -> str:
-        return f"{self.robot}.{where}" if where else self.robot
 
 
 class ElementReader:
@@ -200,14 +162,10 @@ class ElementReader:
         if not self.repair or not says_nothing:
             return False
         expected = f"{twin} alone" if twin else "no such attribute"
-        self.report_repair(
+        self.report.repaired(
             where, f"{name}={element.get(name)!r} of <{element.tag}>", expected, "left out: it says nothing more"
         )
         return True
-
-    def report_repair(self, where: str, found: str, expected: str, taken: str) -> None:
-        """Record a repair."""
-        self.report.suspect(REPAIRED, where, found, expected, taken)
 
     def _unknown_child(self, child: Element, where: str) -> None:
         path = f"{where}.{child.tag[:SHOWN]}" if where else child.tag[:SHOWN]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import titop as tt
-from tests.graph.urdf.urdf_texts import GOOD, LIMIT, ROUNDING, findings, inertial, load, one_joint, warned
-from titop.graph.urdf.elements import AXIAL_KINDS
-from titop.graph.urdf.robot_system import from_urdf
+from tests.graph.robots.urdf_texts import GOOD, LIMIT, ROUNDING, findings, inertial, load, one_joint, warned
+from titop.graph.robots.robot import AXIAL_KINDS
+from titop.graph.robots.urdf import from_urdf
 
 
 @pytest.mark.parametrize("kind", AXIAL_KINDS)
@@ -72,7 +72,8 @@ def test_drake_is_the_same_in_all_spellings(scheme: str, end: str) -> None:
     """Rotor inertia times the square of the gear ratio; what is not Drake's is told."""
     text = geared(f"{scheme}drake.mit.edu{end}")
     assert load(text).mass_matrix([0.0]) == pytest.approx(0.3 + 0.9, rel=ROUNDING)
-    assert findings(text.replace("</robot>", "<drake:joint/></robot>")) == {"r.{drake.mit.edu}joint": "not-representable"}
+    spring = "<drake:linear_bushing_rpy/></robot>"
+    assert findings(text.replace("</robot>", spring)) == {"r.{drake.mit.edu}linear_bushing_rpy": "not-representable"}
     assert "r.transmission: got element <{mit.edu/drake}rotor_inertia>" in warned(geared(f"{scheme}mit.edu/drake{end}"))
     assert "r.transmission: got element <rotor_inertia>" in warned(text.replace("drake:rotor", "rotor"))
 
@@ -130,7 +131,7 @@ WRONG = [
     ("</robot>", '<link name="lost"/></robot>', "r", "several-roots"),
     ("</robot>", "<link/></robot>", "r.link[3].name", "missing-attribute"),
     ("</robot>", '<include filename="x"/></robot>', "r.include", "not-representable"),
-    ("</robot>", '<loop_joint name="x"/></robot>', "r.loop_joint", "not-representable"),
+    ("</robot>", '<loop_joint name="x"/></robot>', "r.x.link1", "missing-element"),
     ("</robot>", '<i:include xmlns:i="http://www.w3.org/2001/XInclude" href="x"/></robot>', None, "not-expanded"),
     ("</robot>", '<x:macro xmlns:x="http://www.ros.org/wiki/xacro" name="x"/></robot>', None, "not-expanded"),
     ("</robot>", '<x:macro xmlns:x="https://wiki.ros.org/xacro/" name="x"/></robot>', None, "not-expanded"),

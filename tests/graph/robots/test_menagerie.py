@@ -1,0 +1,58 @@
+"""Robots of MuJoCo's menagerie in MJCF, without their meshes: their smooth dynamics and loops against MuJoCo.
+
+The files have licences of their own and are not here: the variable TITOP_MJCF names a folder with a folder for each robot.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import titop as tt
+
+pytest.importorskip("mujoco")
+
+from tests.graph.robots.mujoco_peer import compiled, loop_accelerations, smooth, worst_residual
+
+FOLDER = Path(os.environ.get("TITOP_MJCF", ""))
+#: Files that others include, or that include robots which are there by themselves.
+PARTS = ("joint_position_actuators.xml", "keyframe_ctrl.xml", "scene.xml")
+ROBOTS = {path.parent.name: path for path in sorted(FOLDER.glob("*/*.xml")) if path.name not in PARTS} if FOLDER.name else {}
+#: Robots whose bodies have mass from meshes: refused without these. Those that have no mass at all stay so.
+WITHOUT_MASS = ("hello_robot_stretch", "wonik_allegro")
+REFUSED = (*WITHOUT_MASS, "robotiq_2f85")
+pytestmark = pytest.mark.skipif(not ROBOTS, reason="needs TITOP_MJCF=folder of MuJoCo's menagerie")
+
+
+def load(name: str) -> tt.System:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tt.ModelWarning)
+        return tt.from_mjcf(ROBOTS[name], repair=name in REFUSED)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_robots_are_read_or_refused_by_the_meshes_that_are_missing(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tt.ModelWarning)
+        if name not in REFUSED:
+            tt.from_mjcf(ROBOTS[name])
+            return
+        with pytest.raises(tt.ModelError, match="missing-mesh"):
+            tt.from_mjcf(ROBOTS[name])
+
+
+@pytest.mark.parametrize("name", [name for name in ROBOTS if name not in WITHOUT_MASS])
+def test_smooth_dynamics_are_those_of_mujoco(name: str) -> None:
+    assert worst_residual(load(name), compiled(ROBOTS[name])) < 1e-13  # measured below 1e-15: sums in another order
+
+
+@pytest.mark.parametrize("name", [name for name in ("agility_cassie", "robotiq_2f85", "franka_emika_panda") if name in ROBOTS])
+def test_loops_move_as_lagrange_multipliers_on_jacobians_of_mujoco_say(name: str) -> None:
+    s = load(name)
+    q = smooth(s).integrate(smooth(s).neutral(), 0.02 * np.random.default_rng(0).normal(size=smooth(s).nv))
+    titops, expected = loop_accelerations(s, compiled(ROBOTS[name]), q)
+    np.testing.assert_allclose(titops, expected, rtol=0, atol=1e-7 * np.abs(expected).max())  # of differences of Jacobians
