@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.choices import Undecided, everywhere
 from titop.blocks.basics.errors import Finding, ModelError, refuse
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS, EXACT, SAME, TYPED
@@ -65,7 +66,7 @@ def is_masked(value: Any) -> bool:
 
 
 def real_array(value: Any) -> Array | None:
-    """Return a new array of floats, or None if the value is not real numbers, or some are masked."""
+    """Return a new array of floats, or None if the value is not real numbers, or some are masked; unknown ones remain."""
     try:
         if type(value) is np.ndarray and value.dtype == float:
             return value.copy()
@@ -78,9 +79,17 @@ def real_array(value: Any) -> Array | None:
         array = np.asarray(value)
         if array.dtype.kind not in "fiubO":
             return None
+        if array.dtype.kind == "O" and any(isinstance(x, Undecided) for x in array.flat):
+            return array.copy()
         return np.array(value, dtype=float)
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+def as_number(value: Any) -> Any:
+    """Return a number as a float; one that is not known yet as it is."""
+    value = value.item() if isinstance(value, np.ndarray) else value
+    return value if isinstance(value, Undecided) else float(value)
 
 
 def read_array(wrong: Finding, fits: Callable[[Array], Any] = lambda array: True) -> Array:
@@ -135,14 +144,16 @@ def out_of_range(where: str, value: Any) -> Finding:
 
 def is_usable(array: Array) -> bool:
     """Tell whether all numbers of an array of floats are finite and none is absurdly large; fast for few numbers."""
-    if array.size > _FEW:
-        return bool(np.abs(array).max() <= LARGEST)
+    if array.size > _FEW or array.dtype == object:
+        return array.dtype == object or bool(np.abs(array).max() <= LARGEST)
     numbers = array.ravel().tolist()
     return sum(map(abs, numbers)) <= LARGEST or all(-LARGEST <= number <= LARGEST for number in numbers)
 
 
 def is_finite(array: Array) -> bool:
     """Tell whether all numbers of an array of floats are finite; fast for few numbers."""
+    if array.dtype == object:
+        return True
     return all(map(math.isfinite, array.ravel().tolist())) if array.size <= _FEW else bool(np.isfinite(array).all())
 
 
@@ -200,7 +211,7 @@ class FieldReader:
         """Read a finite number."""
         if isinstance(value, float) and -LARGEST <= value <= LARGEST:
             return float(value)
-        return float(self.array(field, value, ()))
+        return as_number(self.array(field, value, ()))
 
     def integer(self, field: str, value: Any, least: int, most: int) -> int:
         """Read a whole number from `least` to `most`."""
@@ -241,15 +252,15 @@ class FieldReader:
     def bound(self, field: str, value: Any) -> float:
         """Read a number that must not be negative, and may be infinite."""
         number = real_array(value)
-        if number is None or number.shape or not number >= 0:
+        if number is None or number.shape or (number.dtype != object and not number >= 0):
             self.report("bad-limits", field, value, "a number >= 0, or infinity", "check the value and its sign")
             return math.inf
-        return float(number)
+        return as_number(number)
 
     def non_negative(self, field: str, value: Any, code: str) -> float:
         """Read a number that must not be negative."""
         number = self.scalar(field, value)
-        if number < 0:
+        if everywhere(number < 0):
             self.report(code, field, number, "a value >= 0", "check the sign and the unit")
         return number
 
@@ -258,7 +269,7 @@ class FieldReader:
     ) -> float:
         """Read a number that must be greater than zero."""
         number = self.scalar(field, value)
-        if number <= 0:
+        if everywhere(number <= 0):
             self.report(code, field, number, expected, advice)
         return number
 
@@ -296,7 +307,7 @@ class FieldReader:
             numbers = np.diag(numbers)
         matrix = self.array(field, numbers, (n, n), f"give a number, {n} numbers or a {n}x{n} matrix")
         asymmetry = np.abs(matrix - matrix.T)
-        if not asymmetry.any():
+        if matrix.dtype == object or not asymmetry.any():
             return matrix
         size = np.abs(matrix)
         if (asymmetry > SAME * size + EXACT * size.max(initial=0.0)).any():  # False for NaN

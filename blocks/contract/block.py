@@ -14,7 +14,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, replace_entry
-from titop.blocks.basics.user_input import FieldReader, is_name
+from titop.blocks.basics.user_input import FieldReader, as_number, is_name
 from titop.blocks.contract.block_law import BlockLaw
 from titop.blocks.contract.fields import Fielded, Redefined, put, refused_numbers
 from titop.blocks.contract.own_coordinates import redefines
@@ -298,9 +298,9 @@ class Block(BlockLaw, Fielded):
             if field != last:
                 last, value = field, getattr(self, field)
             if value.__class__ is np.ndarray:  # without a call for entries of arrays, which most are
-                numbers[name] = float(value[path]), unit
+                numbers[name] = as_number(value[path]), unit
             else:
-                numbers[name] = float(number_at(value, path) if path else value), unit
+                numbers[name] = as_number(number_at(value, path) if path else value), unit
         return numbers
 
     def with_parameters(self, values: dict[str, float]) -> Block:

@@ -229,13 +229,15 @@ class CylinderSlosh(Slosh):
         heights = h - 2.0 * R / zeros * np.tanh(waves / 2.0)
         liquid = Liquid(mass, h / 2.0, masses, R / (zeros * np.tanh(waves)), heights, 0.0)
         rest, at = liquid.rest
-        return liquid._replace(inertia=float(inertia - masses @ heights**2 - rest * at**2))
+        own: Any = inertia - masses @ heights**2 - rest * at**2
+        return liquid._replace(inertia=own)
 
     def viscous_ratio(self) -> float:
         R, depth = self.radius, self.fill * self.height / self.radius
         x = 1.84 * depth
         near = 0.318 / np.sinh(x) * (1.0 + (1.0 - depth) / np.cosh(x)) if x < 300.0 else 0.0
-        return float(0.79 * np.sqrt(self.viscosity / np.sqrt(self.acceleration * R**3)) * (1.0 + near))
+        ratio: float = 0.79 * np.sqrt(self.viscosity / np.sqrt(self.acceleration * R**3)) * (1.0 + near)
+        return ratio
 
 
 class SphereSlosh(Slosh):

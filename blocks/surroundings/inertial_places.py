@@ -60,7 +60,7 @@ class PlacedInteraction(Interaction):
 
     def under(self, gravity: Array, field: Any) -> Interaction:
         place = place_of_world(field)
-        if (place == self.place).all():
+        if place.dtype != object and (place == self.place).all():
             return self
         placed = copy.copy(self)
         placed.place, placed.own_blocks = place, (field,)

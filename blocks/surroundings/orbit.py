@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from titop.blocks.basics.choices import everywhere
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, cross, matrix_quaternion, quaternion_matrix, rotation_exp
@@ -197,7 +198,7 @@ class Orbit(CentralGravity):
     def _rates(self) -> tuple[Any, Any, Any]:
         """How fast it moves outwards (m/s), turns (rad/s), and turns ever faster (rad/s^2)."""
         r, e = self.distance, self.eccentricity
-        turn = np.sqrt(self.mu * self._parameter) / (r * r) if e else self.mean_motion
+        turn = self.mean_motion if everywhere(e == 0) else np.sqrt(self.mu * self._parameter) / (r * r)
         outwards = np.sqrt(self.mu / self._parameter) * e * np.sin(self.anomaly)
         return outwards, turn, -2 * outwards * turn / r
 

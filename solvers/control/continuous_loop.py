@@ -94,7 +94,7 @@ class ContinuousLoop(ControlLoop):
         if len(through):
             names = ([name for each in self.controllers for name in each.names[kind]] for kind in ("outputs", "commands"))
             outputs, commands = names
-            raise ModelError([_algebraic_loop(outputs[y], commands[u]) for u, y in through.tolist()])
+            raise ModelError([algebraic_loop(outputs[y], commands[u]) for u, y in through.tolist()])
 
     @property
     def connected(self) -> list[ConnectedController]:
@@ -247,7 +247,8 @@ class ContinuousLoop(ControlLoop):
         return [each for _, each in sorted(placed, key=lambda pair: pair[0].place)]
 
 
-def _algebraic_loop(y: str, u: str) -> Finding:
+def algebraic_loop(y: str, u: str) -> Finding:
+    """Return the finding for an output that acts on itself at once, through a command."""
     hops = f"{y} -> controller (direct feedthrough) -> {u} -> accelerations of the model -> {y}"
     advice = "give a sample_time, or let the controller's gain fall with frequency (a lag of the actuator, zero D)"
     return Finding("algebraic-loop", "controller", hops, "no output that acts on itself at once", advice)

@@ -205,6 +205,7 @@ class Model(Resolved):
         inputs: Sequence[str] = (),
         outputs: Sequence[str] | None = None,
         at: Any = None,
+        controller: Any = None,
     ) -> Any:
         """Return functions of the model as straight-line programs: for very many states, C, FMUs and graphics processors.
 
@@ -218,7 +219,7 @@ class Model(Resolved):
             ``"inverse_mass_matrix"``, ``"nonlinear_effects"``, ``"gravity_effects"``, ``"passive_efforts"``, ``"energy"``
             (kinetic, of gravity, elastic), ``"momentum"``, ``"center_of_mass"``, ``"configuration_rate"``, ``"state_rates"``,
             ``"outputs"``; ``"rates"`` (dq/dt, dv/dt, dx/dt and outputs, of ``q, v, tau``) and ``"linear_matrices"`` (A, B, C, D
-            of `linearize` at ``q, v, tau``).
+            of `linearize` at ``q, v, tau``); ``"closed_loop"``, the rates of the model with a controller.
         parameters : sequence of str, optional
             Names of parameters that are arguments of the programs; others keep their values. Values are not checked.
         inputs : sequence of str, optional
@@ -229,6 +230,12 @@ class Model(Resolved):
         at : array_like (nq,), optional
             Nominal configuration: which closures' constraints and coordinates are dependent is chosen here. By default a
             generic one, of closed loops one on the regular branch.
+        controller : Loop, control.StateSpace, control.TransferFunction, LPVModel or ScheduledController, optional
+            In continuous time, of ``closed_loop(states, r)``: it returns ``xdot``, the outputs and the commands, of the states
+            q, v, those of first order and the controller's, and of references; all are absolute, around the operating point of
+            a `Loop`. What acts at that point acts beside the commands, which actuators' ranges limit. The members of an
+            `LPVModel` follow outputs or parameters of the model by their names, those of a scheduled controller its schedule,
+            interpolated at once: sample times do not count.
 
         Returns
         -------
@@ -237,7 +244,8 @@ class Model(Resolved):
         Raises
         ------
         ModelError
-            For unknown names, and for blocks whose functions cannot be recorded (named, with the reason).
+            For unknown names, for sampled controllers and outputs that act on themselves at once, and for blocks whose
+            functions cannot be recorded (named, with the reason).
 
         Examples
         --------
@@ -248,7 +256,8 @@ class Model(Resolved):
         >>> p.operations < 10, p.forward_dynamics([0.5], [0.0], [0.0]).round(3)
         (True, array([-4.703]))
         """
-        return above("program")(self, *functions, parameters=parameters, inputs=inputs, outputs=outputs, at=at)
+        more: dict[str, Any] = {"parameters": parameters, "inputs": inputs, "outputs": outputs, "at": at}
+        return above("program")(self, *functions, **more, controller=controller)
 
     def linear_program(
         self, inputs: Sequence[str], outputs: Sequence[str], parameters: Sequence[str] = (), at: Any = None
@@ -256,7 +265,8 @@ class Model(Resolved):
         """Return the linear model as a function of the operating point, as a `program`: an LPV model without a grid.
 
         ``p.linear_matrices(q, v, tau)`` returns A, B, C and D, of stacked points too. States are as in `linearize`, about a
-        reference that moves with the point.
+        reference that moves with the point. With closures and gears they are those of coordinates that are chosen at ``at``,
+        and whose pivots are the `health`: ``p.names["A"]`` names them, and states must be closed.
 
         Parameters
         ----------
@@ -274,7 +284,7 @@ class Model(Resolved):
         Raises
         ------
         ModelError
-            Also for systems with closures or gears, whose coordinates are not all states.
+            Also for systems that roll, which have more independent displacements than rates.
         """
         return self.program("linear_matrices", parameters=parameters, inputs=inputs, outputs=outputs, at=at)
 

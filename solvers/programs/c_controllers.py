@@ -17,7 +17,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.solvers.arguments.reading import read_duration
-from titop.solvers.control.control_laws import LinearLaw, SampledLaw, sampled_law, scheduled_law, wire
+from titop.solvers.control.control_laws import ControlLaw, LinearLaw, SampledLaw, sampled_law, scheduled_law, wire
 from titop.solvers.control.control_loop import OperatingValues, shown_references
 from titop.solvers.control.controllers import Controller, FirstMember, Loop, ScheduledController, discretise
 from titop.solvers.control.loop_arguments import read_source
@@ -32,7 +32,7 @@ from titop.solvers.signals.quantities import Kind, units_of
 _SAMPLES, _SEED = 60, 1
 #: The test ends before numbers of unstable controllers are larger: sums of them are finite in single precision too.
 _LARGEST = 1e30
-_KINDS = (
+KINDS = (
     "a control.StateSpace or TransferFunction, a tt.LPVModel, a tt.ScheduledController of one, a tt.Loop of these, or a program"
 )
 
@@ -117,18 +117,18 @@ def read_controller(what: Any, sample_time: Any, plant: Model | None = None) -> 
     loop = what if isinstance(what, Loop) else Loop(what)
     K, step = loop.controller, loop.sample_time if sample_time is None else sample_time
     if isinstance(K, Controller):
-        _refuse_function("controller", K.update)
+        refuse_function("controller", K.update)
     if isinstance(K, LPVModel):
         K = ScheduledController(K, {name: name for name in K.parameters}, _needed(step))
     scheduled = K if isinstance(K, ScheduledController) else None
     if scheduled is None:
-        first = read_linear("what", K, _KINDS)
+        first = read_linear("what", K, KINDS)
         own = first.dt if first.dt is not True else None
         period = read_duration("sample_time", _needed(own if step is None else step))
         first, name = discretise(first, period), str(first.name)
     else:
         if not isinstance(scheduled.family, LPVModel):
-            _refuse_function("family", scheduled.family)
+            refuse_function("family", scheduled.family)
         period, name = scheduled.sample_time, scheduled.family.name
         if step is not None and not np.isclose(read_duration("sample_time", step), period, rtol=SAME, atol=0):
             expected = f"the controller's {period:g} s"
@@ -143,23 +143,23 @@ def read_controller(what: Any, sample_time: Any, plant: Model | None = None) -> 
     if point is not None and not isinstance(model, Model):
         advice = "give what tt.trim returns, which knows the model: then a step takes its outputs and gives its inputs"
         raise ModelError(Finding("wrong-type", "operating_point", point, "a tt.OperatingPoint", advice))
-    linear = _plain(first) if model is None else _of_model(first, model, loop.reference)
+    linear = _plain(first) if model is None else law_of_model(first, model, loop.reference)
     if scheduled is None:
         law, family = sampled_law(linear, period), None
     else:
-        sources = {key: _source(model, key, source, linear) for key, source in scheduled.schedule.items()}
+        sources = {key: read_schedule(model, key, source, linear) for key, source in scheduled.schedule.items()}
         schedule = {key: of if isinstance(of, str) else _constant(of) for key, of in sources.items()}
         law = scheduled_law(scheduled, linear, schedule, {})
         places = {key: law.inputs.index(of) if isinstance(of, str) else of for key, of in sources.items()}
-        family = _read_family(scheduled, first, places)
+        family = read_family(scheduled.family, places, (first, scheduled.sample_time))
     if model is None:
         inputs, signals = law.inputs, {signal.path: signal.unit for side in named_signals(first)[1:] for signal in side}
         signals |= {} if scheduled is None else dict(scheduled.family.units)
         units = [signals.get(path, "") for path in inputs], [signals.get(path, "") for path in law.outputs]
         trims = np.zeros(len(inputs)), np.zeros(len(law.outputs))
     else:
-        inputs = (*law.inputs, *shown_references(law.references, measured_signals(model)))
-        units, trims = _of_point(model, point, law, inputs)
+        inputs = shown_inputs(model, law)
+        units, trims = of_point(model, point, law)
     delay = read_duration("delay", loop.delay, zero=True)
     return CController(name, law, linear, family, inputs, units, trims, point is not None, delay)
 
@@ -170,7 +170,8 @@ def _plain(K: Any) -> LinearLaw:
     return LinearLaw(inputs, (), outputs, states, K, np.eye(len(inputs)), np.zeros((len(inputs), 0)))
 
 
-def _of_model(K: Any, model: Model, reference: Any) -> LinearLaw:
+def law_of_model(K: Any, model: Model, reference: Any) -> LinearLaw:
+    """Return the connection of a state space to a model. Raises `ModelError` for unknown signals."""
     measured, commanded = measured_signals(model), commanded_signals(model)
     law = wire(K, measured, commanded, [*reference] if isinstance(reference, dict) else [])
     for name in law.outputs:
@@ -178,8 +179,14 @@ def _of_model(K: Any, model: Model, reference: Any) -> LinearLaw:
     return law
 
 
-def _of_point(model: Model, point: Any, law: SampledLaw, inputs: tuple[str, ...]) -> Any:
-    """Return units of inputs and outputs, and their values at the operating point."""
+def shown_inputs(model: Model, law: ControlLaw) -> tuple[str, ...]:
+    """Return the names of what a controller takes: measured outputs, then references."""
+    return (*law.inputs, *shown_references(law.references, measured_signals(model)))
+
+
+def of_point(model: Model, point: Any, law: ControlLaw) -> Any:
+    """Return units of what a controller takes and gives, and their values at the operating point."""
+    inputs = shown_inputs(model, law)
     values = OperatingValues(model, point)
     at = np.concatenate([values.outputs(law.inputs), values.outputs(law.references)])
     measured = [units_of(model, read_name(model, MEASURED, name))[0] for name in law.inputs]
@@ -190,10 +197,10 @@ def _of_point(model: Model, point: Any, law: SampledLaw, inputs: tuple[str, ...]
     return ([*measured, *(reference_unit(model, name) for name in inputs[len(measured) :])], units), (at, np.array(rest))
 
 
-def _source(model: Model | None, name: str, source: Any, linear: LinearLaw) -> str | float:
+def read_schedule(model: Model | None, name: str, source: Any, linear: LinearLaw) -> str | float:
     """Return what a scheduling parameter follows: an input of the step, or a number."""
     if callable(source):
-        _refuse_function(f"schedule[{name!r}]", source, "name what it follows: a step then takes that as an input")
+        refuse_function(f"schedule[{name!r}]", source, "name what it follows: a step then takes that as an input")
     if not isinstance(source, str):
         return float(source)
     if model is None:
@@ -213,14 +220,19 @@ def _needed(sample_time: Any) -> Any:
     return sample_time
 
 
-def _refuse_function(where: str, function: Any, advice: str = "") -> NoReturn:
+def refuse_function(where: str, function: Any, advice: str = "") -> NoReturn:
+    """Refuse a function in Python: it is no table of numbers."""
     name = getattr(function, "__qualname__", type(function).__name__)
     advice = advice or "make a family of its members: tt.LPVModel.of(parameters, [f(rho) for ...]), which C interpolates"
     raise ModelError(Finding("python-function", where, f"{name}, in Python", "matrices, or a family of them", advice))
 
 
-def _read_family(controller: ScheduledController, first: Any, sources: dict[str, int | float]) -> MembersBetween:
-    family = controller.family
+def read_family(family: Any, sources: dict[str, Any], sampled: tuple[Any, float] | None = None) -> MembersBetween:
+    """Return the members of a family, whose parameters follow `sources`.
+
+    `sampled`: a first member in discrete time and the sample time: all have to be in its coordinates. Raises `ModelError` for
+    families that are not tables.
+    """
     names = tuple(family.parameters)
     if not family.valid.all() and family.is_grid:
         where, got = f"family {family.name!r}", f"{int((~family.valid).sum())} points without an equilibrium"
@@ -236,11 +248,11 @@ def _read_family(controller: ScheduledController, first: Any, sources: dict[str,
         known, order = np.unique(values if family.is_grid else values[family.valid], return_index=True)
         members = np.take(members, order if family.is_grid else np.flatnonzero(family.valid)[order], axis=k)
         axes.append(known)
-    at = FirstMember(first)
-    for place in np.ndindex(*map(len, axes)):
+    at, period = (FirstMember(sampled[0]), sampled[1]) if sampled else (None, 0.0)
+    for place in np.ndindex(*map(len, axes)) if at else ():
         rho = {name: float(axis[k]) for name, axis, k in zip(names, axes, place, strict=True)}
-        member = discretise(family.at(rho), controller.sample_time)
-        if at.align(member, f"family at {rho}") is not member:
+        member = discretise(family.at(rho), period)
+        if at and at.align(member, f"family at {rho}") is not member:
             advice = "give all members their states in the same coordinates"
             raise ModelError(Finding("other-coordinates", f"family at {rho}", "other states", "those of the first", advice))
     return MembersBetween(names, axes, members.reshape(-1, *members.shape[len(shape) :]), [sources[name] for name in names])

@@ -22,7 +22,7 @@ _WORDS = set(
 )
 #: Bytes of a call's frame beside its arrays: scalars, saved registers, return address.
 _FRAME = 192
-#: One rounding of a float, relative.
+#: One rounding of a float, relative: not in the table of tolerances, which is full and of double precision; C alone has it.
 SINGLE_EPS = float(np.finfo(np.float32).eps)
 #: Errors in tests, in roundings, beside what rounding inputs and states costs: sums in another order, rounded constants.
 _MARGIN = 100

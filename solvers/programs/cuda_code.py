@@ -12,7 +12,7 @@ from titop.blocks.basics.user_input import check_suffix
 from titop.solvers.programs.c_code import Dialect, FunctionPrinter, distinct, number_type
 from titop.solvers.programs.c_text import comment
 from titop.solvers.programs.model_program import Program
-from titop.solvers.programs.program_text import HEALTH
+from titop.solvers.programs.trusted_program import HEALTH
 
 #: Operations in a function on the device: registers are many, and calls that share numbers in memory are slow.
 _CHUNK = 4000

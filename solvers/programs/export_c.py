@@ -12,6 +12,7 @@ from titop.blocks.basics.local_files import new_folder
 from titop.solvers.programs.c_code import Dialect, number_type
 from titop.solvers.programs.c_controllers import read_controller
 from titop.solvers.programs.c_text import c_names, comment
+from titop.solvers.programs.closed_loop import CLOSED_LOOP, is_continuous
 from titop.solvers.programs.controller_text import ControllerText
 from titop.solvers.programs.model_program import Program
 from titop.solvers.programs.program_text import ProgramText
@@ -59,6 +60,10 @@ def export_c(
     the state space takes. Families are interpolated, and sampled by Tustin's rule, at every sample, as `ScheduledController`
     does. Noise and limits of actuators belong to the plant: they are not in the C.
 
+    Of a `Loop` with a controller in continuous time and the operating point of a model, ``prefix_closed_loop`` gives the rates
+    of both together: ``m.program("closed_loop", controller=loop)``, which takes parameters too. With a sample time there is
+    the controller alone.
+
     Of a `Program`, there is a function ``prefix_name`` for each of its functions, which takes their inputs and gives their
     outputs; where accelerations are solved for, its status is the place, from 1, of a coordinate that moves no inertia.
 
@@ -96,6 +101,8 @@ def export_c(
     (['lag.c', 'lag.h', 'test_lag.c'], 'LAG_IN_HINGE_Q')
     """
     kind = number_type(precision)
+    if is_continuous(what, sample_time):
+        what = what.operating_point.model.program(CLOSED_LOOP, controller=what)
     text: ControllerText | ProgramText
     if isinstance(what, Program):
         if sample_time is not None:

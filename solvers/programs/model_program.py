@@ -9,23 +9,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
-from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.basics.user_input import is_finite
 from titop.blocks.contract.own_coordinates import acceleration_unit, effort_unit, rate_unit
 from titop.blocks.programs import program as straight
-from titop.solvers.arguments.reading import all_finite, check_quaternions, overflow, read_state
-from titop.solvers.mechanism.coordinates import unit_quaternions
+from titop.solvers.arguments.reading import are_ready_rows, as_arrays, check_quaternions, overflow, read_state
 from titop.solvers.native import calling
 from titop.solvers.native.programs import SystemCode
-from titop.solvers.programs.tracing import FUNCTIONS, Recorded, traced, without_program
-from titop.solvers.signals.exported import Signal, refuse_twice
+from titop.solvers.programs.closed_loop import ARGUMENTS as CLOSED_ARGUMENTS
+from titop.solvers.programs.closed_loop import CLOSED_LOOP, closed_loop
+from titop.solvers.programs.tracing import FUNCTIONS, Recorded, check_length, traced, without_program
+from titop.solvers.programs.trusted_program import HEALTH, TRUST, trusted
+from titop.solvers.signals.exported import Signal, refuse_twice, state_signals
 from titop.solvers.signals.grammar import INPUT, OUTPUT, read_name, read_names
 from titop.solvers.signals.quantities import Kind, units_of
+from titop.solvers.support.threads import call_in_parts
 
-#: The output by which programs say whether they can be trusted.
-_HEALTH = "health"
+#: The arguments of each function that programs know.
+_ARGUMENTS = {name: function.arguments for name, function in FUNCTIONS.items()} | {CLOSED_LOOP: CLOSED_ARGUMENTS}
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +43,7 @@ class ModelProgram:
     functions : mapping of str to program
         The programs by the functions' names; `titop.blocks.programs.program` says what they are.
     names, units : mapping of str to tuple of str
-        Of the numbers of each input, and of the outputs ``y``.
+        Of the numbers of each input, of the outputs ``y``, and of the states of linear matrices: the rows and columns of ``A``.
     at : mapping of str to array
         The nominal inputs. In systems with closures, the branch at ``at["q"]`` is the one on which the program holds.
     health : float
@@ -51,6 +53,8 @@ class ModelProgram:
         constraint's pivot, over that at ``at``.
     quaternions : sequence of int
         Where quaternions begin in q: calls refuse others than unit ones, and divide those by their norms.
+    threads : int or None
+        Number of threads for stacked states, those of the model (``s.resolve(threads=2)``); None for one a processor.
     """
 
     functions: Mapping[str, straight.Program]
@@ -59,6 +63,7 @@ class ModelProgram:
     at: Mapping[str, Array]
     health: float
     quaternions: Sequence[int] = ()
+    threads: int | None = 1
 
     @property
     def operations(self) -> int:
@@ -87,14 +92,14 @@ class ProgramFunction:
     """One function of a `ModelProgram`, as machine code: compiled when it is first called, and kept in the cache."""
 
     def __init__(self, program: ModelProgram, name: str) -> None:
-        self.program, self.name, self.function = program, name, program.functions[name]
-        self._code = SystemCode(self.function)
-        self._shapes = [output.shape for output in self.function.outputs.values()]
-        self._result_shapes = [output.shape for name, output in self.function.outputs.items() if name != _HEALTH]
-        self._sizes = [len(output.values) for output in self.function.outputs.values()]
-        self._health = list(self.function.outputs).index(_HEALTH) if _HEALTH in self.function.outputs else None
-        in_order = tuple(self.function.inputs) == tuple(FUNCTIONS[name].arguments)
-        self._is_plain = in_order and not program.quaternions and calling.obstacle() is None
+        self.program, self.name, self.function = program, name, trusted(program.functions[name], program.quaternions)
+        self._code, outputs = SystemCode(self.function), self.function.outputs
+        self._names, self._lengths = [*self.function.inputs], [*self.function.inputs.values()]
+        self._sizes, self._arguments = [len(output.values) for output in outputs.values()], _ARGUMENTS[name]
+        self._kept = [output.shape for of, output in outputs.items() if of != TRUST]
+        self._count = len(self._names) if len(self._names) == len(self._arguments) else -1
+        self._is_vector = [*map(len, self._kept)] == [1]
+        self._is_plain = tuple(self._names[: len(self._arguments)]) == self._arguments and calling.obstacle() is None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return getattr, (self.program, self.name)
@@ -105,61 +110,67 @@ class ProgramFunction:
         Raises `ModelError` for arguments of wrong lengths or that are not finite, quaternions that are not unit ones, states
         without health, and results that are not finite.
         """
-        if self._is_plain and not others and (found := self._at_one_state(state)) is not None:
-            return found
-        known, first = self.program.at, dict(zip(FUNCTIONS[self.name].arguments, state, strict=False))
+        given = stacks = state if len(state) == self._count and not others else self._filled(state, others)
+        for _ in range(2 if self._is_plain else 0):  # with the arguments as they are, and as arrays
+            results = [*map(np.empty, self._sizes)]
+            try:
+                if [*map(len, given)] == self._lengths:
+                    self._code.compiled(*given, *results)
+                    if results[-1][-1] == 0.0:
+                        return results[0] if self._is_vector else self._shaped(results, ())
+                    break
+            except TypeError:
+                pass
+            given = as_arrays(*given)
+        if self._is_plain and all(map(are_ready_rows, stacks)) and [x.shape[1] for x in stacks] == self._lengths:
+            rows = tuple({len(stack) for stack in stacks})
+            if len(rows) == 1 and not (results := self._computed(stacks, rows))[-1][:, -1].any():
+                return self._shaped(results, rows)
+        known, first = self.program.at, dict(zip(self._arguments, state, strict=False))
         named = first | others
         unknown = [name for name in others if name not in known or name in first] or state[len(first) :]
         if unknown:
             raise TypeError(f"{self.name} takes {', '.join(known)}, each once, not {', '.join(map(str, unknown))}")
-        given = [self._read(name, named.get(name)) for name in self.function.inputs]
-        counts = {len(array) for array in given if array.ndim == 2}
+        read = [self._read(name, named.get(name)) for name in self._names]
+        counts = {len(array) for array in read if array.ndim == 2}
         if len(counts) > 1:
             got, advice = f"stacks of {', '.join(map(str, sorted(counts)))} states", "give one row for each state"
             raise ModelError(Finding("wrong-shape", self.name, got, "stacks of one length", advice))
-        rows = counts.pop() if counts else None
-        results = self._computed(given, rows)
-        if self._health is not None:
-            health = results.pop(self._health)
-            if not (health > CANCELLED).all():
-                lost = int(np.argwhere(~(health > CANCELLED))[0][-1])
-                raise ModelError(without_health(self.program.names["v"][lost]))
-        if not all(map(is_finite, results)):
+        rows = (counts.pop(),) if counts else ()
+        *found, trust = self._computed(read, rows)
+        if not (health := trust[..., :-1] > CANCELLED).all():
+            raise ModelError(without_health(self.program.names["v"][int(np.argwhere(~health)[0][-1])]))
+        if not all(map(is_finite, found)):
             raise ModelError(overflow())
-        return results[0] if len(results) == 1 else tuple(results)
+        return self._shaped(found, rows)
 
-    def _at_one_state(self, state: tuple[Any, ...]) -> Any:
-        """Return the function at one state, given as vectors of floats; None where anything needs a closer look."""
-        results = list(map(np.empty, self._sizes))
-        try:
-            self._code.compiled(*state, *results)
-        except TypeError:
-            return None
-        if not all(map(all_finite, (*state, *results))):
-            return None
-        if self._health is not None and not min(results.pop(self._health).tolist(), default=1.0) > CANCELLED:
-            return None
-        found = [result.reshape(shape) for result, shape in zip(results, self._result_shapes, strict=True)]
+    def _filled(self, state: tuple[Any, ...], others: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return all inputs in their order, those that are not given as they are by default; none if names are strange."""
+        names = self._names[len(state) :]
+        is_known = len(state) <= len(self._arguments) and others.keys() <= {*names}
+        return (*state, *(others.get(name, self.program.at[name]) for name in names)) if is_known else ()
+
+    def _shaped(self, results: Sequence[Array], rows: tuple[int, ...]) -> Any:
+        found = [result.reshape((*rows, *shape)) for result, shape in zip(results, self._kept, strict=False)]
         return found[0] if len(found) == 1 else tuple(found)
 
-    def _computed(self, given: list[Array], rows: int | None) -> list[Array]:
-        """Return all outputs, of one state or of so many rows."""
+    def _computed(self, given: Sequence[Array], rows: tuple[int, ...]) -> list[Array]:
+        """Return all outputs, row by row, of one state or of so many `rows`."""
         if calling.obstacle() is not None:
-            found = self.function.evaluate(dict(zip(self.function.inputs, given, strict=True)))
-            return list(found.values())
-        first: tuple[int, ...] = ()
-        code = self._code
-        if rows is not None:
-            given = [array if array.ndim == 2 else np.tile(array, (rows, 1)) for array in given]
-            first, code = (rows,), self._code.in_lanes
-        results = [np.empty((*first, size)) for size in self._sizes]
-        code.compiled(*given, *results)
-        return [result.reshape((*first, *shape)) for result, shape in zip(results, self._shapes, strict=True)]
+            found = self.function.evaluate(dict(zip(self._names, given, strict=True))).values()
+            return [result.reshape((*rows, size)) for result, size in zip(found, self._sizes, strict=True)]
+        results = [np.empty((*rows, size)) for size in self._sizes]
+        if rows:
+            given = [array if array.ndim == 2 else np.tile(array, (*rows, 1)) for array in given]
+            call_in_parts(self.program.threads, self._code.in_lanes.compiled, *given, *results)
+        else:
+            self._code.compiled(*given, *results)
+        return results
 
     def _read(self, name: str, value: Any) -> Array:
         """Return an argument as a vector, or rows of them."""
         if value is None:
-            return self.program.at[name] if name in ("q", "parameters") else np.zeros(len(self.program.at[name]))
+            return self.program.at[name]
         names = self.program.names[name]
         if isinstance(value, Mapping):
             changed = dict(zip(names, self._read(name, None), strict=True))
@@ -170,7 +181,6 @@ class ProgramFunction:
         array = _real(name, read_state(name, value, names, stacked=True))
         if name == "q" and self.program.quaternions:
             check_quaternions(array, self.program.quaternions, names)
-            array = unit_quaternions(array, self.program.quaternions)
         return array
 
 
@@ -203,20 +213,35 @@ def program(
     inputs: Sequence[str] = (),
     outputs: Sequence[str] | None = None,
     at: Any = None,
+    controller: Any = None,
 ) -> ModelProgram:
     """Return the program of functions of a model: `Model.program`."""
-    _refuse_names("function", functions, FUNCTIONS)
+    _refuse_names("function", functions, _ARGUMENTS)
     if not functions:
-        raise ModelError(Finding("missing", "functions", "none", "names of functions", f"{', '.join(FUNCTIONS)} are known"))
+        raise ModelError(Finding("missing", "functions", "none", "names of functions", f"{', '.join(_ARGUMENTS)} are known"))
+    if (controller is None) == (CLOSED_LOOP in functions):
+        got = "none" if controller is None else "one without a function of it"
+        advice = "give both or none"
+        raise ModelError(Finding("no-controller", "controller", got, f"one beside the function {CLOSED_LOOP!r}", advice))
     recorded, names, units, nominal = recording(model, parameters, inputs, outputs, at)
-    programs = {name: traced(name, recorded) for name in functions}
+    programs = {name: traced(name, recorded) for name in functions if name != CLOSED_LOOP}
+    if "linear_matrices" in functions:
+        signals = [state_signals(model)[k] for k in recorded.states]
+        names["A"], units["A"] = tuple(path for path, _ in signals), tuple(unit for _, unit in signals)
+    if controller is not None:
+        known = names.get("parameters", ()), recorded.quantities, nominal["q"]
+        loop, own_names, own_units, own_values = closed_loop(model, controller, *known)
+        programs = {name: programs.get(name, loop) for name in functions}
+        names, units, nominal = names | own_names, units | own_units, nominal | own_values
+    for name, found in programs.items():
+        check_length(name, found, model.mechanism)
     with np.errstate(all="ignore"):
-        healths = [found.evaluate({k: nominal[k] for k in found.inputs}).get(_HEALTH) for found in programs.values()]
+        healths = [found.evaluate({k: nominal[k] for k in found.inputs}).get(HEALTH) for found in programs.values()]
     all_healths = [found for found in healths if found is not None and found.size]
     if (lost := next((found for found in all_healths if not (found > CANCELLED).all()), None)) is not None:
         raise ModelError(without_health(model.coordinate_names[int(np.argmin(lost > CANCELLED))]))
     health = min((float(found.min()) for found in all_healths), default=1.0)
-    return ModelProgram(programs, names, units, nominal, health, tuple(model.mechanism.quaternions))
+    return ModelProgram(programs, names, units, nominal, health, tuple(model.mechanism.quaternions), model.threads)
 
 
 def _refuse_names(what: str, asked: Sequence[str], known: Collection[str]) -> None:
@@ -236,10 +261,6 @@ def recording(
     mechanism = model.mechanism
     parameters = read_names("parameters", parameters)
     _refuse_names("parameter", parameters, mechanism.parameters())
-    devices = {device.name for device in mechanism.assembly.devices}
-    if of_device := next((name for name in parameters if owner_of(name) in devices), None):
-        expected, advice = "a parameter of a block", "leave it out, or take those of the device's parts, which follow from it"
-        raise ModelError(Finding("no-program", "parameters", of_device, expected, advice))
     if at is None:
         at = mechanism.regular_configuration if mechanism.is_constrained else mechanism.probes[1]
     nominal = {

@@ -16,8 +16,8 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.solvers.programs.c_code import number_type
 from titop.solvers.programs.cuda_code import NOT_FINITE, NOT_UNIT, cuda_text
 from titop.solvers.programs.model_program import ModelProgram, program, without_health
-from titop.solvers.programs.program_text import HEALTH
 from titop.solvers.programs.tracing import FUNCTIONS
+from titop.solvers.programs.trusted_program import HEALTH
 from titop.solvers.support.extras import import_cupy
 
 #: Threads in a block: with 255 registers each, the most that a thread can have, two blocks of these fit a multiprocessor.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -21,14 +22,25 @@ from titop.solvers.programs.c_text import (
     table,
 )
 from titop.solvers.programs.model_program import Program
+from titop.solvers.programs.trusted_program import HEALTH
 
 #: Samples of each function in the test, the seed of their states, and how far these are from the nominal one.
 _SAMPLES, _SEED, _SPREAD = 8, 1, 0.3
-#: The output by which programs say whether they can be trusted, as `Recorded` names it.
-HEALTH = "health"
 #: Arrays whose places are named, and the input that is a structure.
-_NAMED, _PARAMETERS = ("q", "v", "u", "x", "y"), "parameters"
+_NAMED, _PARAMETERS = ("q", "v", "u", "x", "states", "r", "y", "commands", "A"), "parameters"
 
+_FINITE = """\
+/* Tells whether numbers are finite. */
+static int @p_finite(const @real *x, int count)
+{
+    int i;
+    for (i = 0; i < count; i++) {
+        if (!isfinite(x[i])) { return 0; }
+    }
+    return 1;
+}
+
+"""
 _CHECK = """\
 static int check_<name>(void)
 {
@@ -78,8 +90,10 @@ class ProgramText:
                 f"{prefix}_{name}: {function.operations} operations, at most {stack} bytes of stack if optimised."
             )
         heads = "".join(f"\n{comment(self._note(name))}\n{self._head(name)};\n" for name in self._functions)
-        self.header = places + self._structure() + heads.lstrip("\n")
-        self.source = self._defaults() + "".join(function.text for function in printed.values())
+        status = f"#define {prefix.upper()}_NOT_FINITE (-1)  /* status: an argument or a result is no finite number */\n\n"
+        self.header = status + places + self._structure() + heads.lstrip("\n")
+        self.source = self._defaults() + fill(_FINITE, prefix, self._real, {})
+        self.source += "".join(function.text for function in printed.values())
         self.test = "".join(map(self._check, self._functions)) + self._main()
 
     def _arguments(self, name: str) -> dict[str, str]:
@@ -101,8 +115,8 @@ class ProgramText:
     def _note(self, name: str) -> str:
         outputs = self._functions[name].outputs
         shapes = ", ".join(f"{of} {list(outputs[of].shape)}" for of in self._results(name))
-        status = "the place, from 1, of a coordinate without inertia, else 0" if HEALTH in outputs else "0"
-        return f"Gives {shapes}. Returns {status}."
+        lost = "the place, from 1, of a coordinate without inertia, " if HEALTH in outputs else ""
+        return f"Gives {shapes}. Returns 0, {lost}or {self._prefix.upper()}_NOT_FINITE."
 
     def _place(self, name: str, k: int) -> str:
         if name != _PARAMETERS:
@@ -114,14 +128,21 @@ class ProgramText:
         function, inner = self._functions[name], f"{self._prefix}_{name}_values"
         arguments = self._arguments(name) | {of: f"{self._real} *{of}" for of in function.outputs}
         found = FunctionPrinter(function, inner, list(function.outputs), arguments, self._dialect, self._place).printed()
-        call = f"{inner}({', '.join(arguments)});\n"
+        call, given, declared = f"{inner}({', '.join(arguments)});\n", self._finite(function.inputs), ""
         if HEALTH in function.outputs:
             count = len(function.outputs[HEALTH].values)
             least = self._dialect.number(CANCELLED if self._real == "double" else CANCELLED / EPS * SINGLE_EPS)
-            call = f"{self._real} {HEALTH}[{count}];\n    int i;\n    {call}"
+            declared = f"    {self._real} {HEALTH}[{count}];\n    int i;\n"
             call += f"    for (i = 0; i < {count}; i++) {{\n        if (!({HEALTH}[i] > {least})) {{ return i + 1; }}\n    }}\n"
-        return CFunction(
-            f"{found.text}{self._head(name)}\n{{\n    {call}    return 0;\n}}\n\n", found.numbers, found.operations
+        body = f"{declared}{given}    {call}{self._finite(self._results(name))}    return 0;\n"
+        return CFunction(f"{found.text}{self._head(name)}\n{{\n{body}}}\n\n", found.numbers, found.operations)
+
+    def _finite(self, arrays: Mapping[str, int]) -> str:
+        """Return the lines that return where a number of some arrays is not finite."""
+        texts = {of: f"(const {self._real} *){of}" if of == _PARAMETERS else of for of in arrays}
+        return "".join(
+            f"    if (!{self._prefix}_finite({texts[of]}, {size})) {{ return {self._prefix.upper()}_NOT_FINITE; }}\n"
+            for of, size in arrays.items()
         )
 
     def _structure(self) -> str:

@@ -21,9 +21,10 @@ from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.interaction_loads import target_motion
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.mechanism.inputs import PortPush
-from titop.solvers.programs.program_outputs import reading
-from titop.solvers.programs.tracing import Recorded, naming_blocks
-from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.model.model import Model
+from titop.solvers.programs.tracing import Recorded, check_length, naming_blocks
+from titop.solvers.signals.exported import Signal, signals_of
+from titop.solvers.signals.quantities import Kind, Quantity, of_all_coordinates
 from titop.solvers.signals.system_inputs import SystemInputs
 
 
@@ -88,51 +89,24 @@ def _programs(
     measured: Sequence[Quantity],
     parameters: Sequence[str],
 ) -> SystemPrograms:
-    model, values = point.model, point.model.parameters()
-    nq, nv, nu = model.nq, model.nv, model.nu
-    u = np.zeros(nu) if point.u is None else point.u
-    rest = {"q": point.q, "v": point.v, "tau": point.tau, "a": np.zeros(nv), "u": u, "x": point.x}
-    rest |= {"parameters": np.array([values[name][0] for name in parameters])} if parameters else {}
-    recorded = Recorded(model.mechanism, rest, parameters, range(nu))
-    graph = recorded.graph
-    x, w = graph.input("states", nq + nv + model.nx), graph.input("inputs", len(inputs.named))
-    now = {Kind.EFFORT: rest["tau"], Kind.ACCELERATION: rest["a"], Kind.INPUT: rest["u"]}
-    now = {kind: values.astype(object) for kind, values in now.items()}
-    wrenches = {port: wrench.astype(object) for port, wrench in (point.wrenches or {}).items()}
-    for number, channel in zip(w, inputs.named, strict=True):
-        if channel.kind == Kind.WRENCH:
-            wrenches.setdefault(channel.port, np.zeros(6, dtype=object))[channel.entry] = number
-        else:
-            now[channel.kind][channel.entry] = number
-    recorded.pushes += [PortPush(port, False, wrench) for port, wrench in wrenches.items()]
-    q = x[:nq].copy()
-    for start in model.mechanism.quaternions:
-        entries = slice(start, start + 4)
-        q[entries] = q[entries] * (1.0 / (q[entries] @ q[entries]) ** 0.5)
-    given = {"q": q, "v": x[nq : nq + nv], "x": x[nq + nv :], "tau": now[Kind.EFFORT]}
-    given |= {"a": now[Kind.ACCELERATION], "u": now[Kind.INPUT]}
-    in_place = {old: new for name, new in given.items() for old, new in zip(graph.input(name, len(new)), new, strict=True)}
+    system = RecordedSystem(point, inputs, parameters)
+    recorded, graph, a, sizes = system.recorded, system.recorded.graph, system.a, system.sizes
     names, gaps = _gaps(recorded)
-    a, efforts, healths = _accelerations(recorded, inputs.prescribed)
-    at = copy.copy(recorded)
-    at.tau = efforts
     constrained = recorded.mechanism.is_constrained and not inputs.prescribed.any()
     xdot, y, seen, health, closed = (
-        replaced(np.concatenate([np.zeros(0, dtype=object), *parts]), in_place)
+        system.placed(parts)
         for parts in (
-            [recorded.tangent @ recorded.v, a, recorded.changes],
-            [*(reading(at, of, a) for of in outputs), *gaps],
-            [reading(at, of, a) for of in measured],
-            [healths],
+            system.rates,
+            [*(system.at.reading(of, a) for of in outputs), *gaps],
+            [system.at.reading(of, a) for of in measured],
+            [system.healths],
             [*_closed(recorded), recorded.x] if constrained else [],
         )
     )
-    sizes = {"states": len(x), "inputs": len(w), "parameters": len(parameters)}
-    p = graph.input("parameters", len(parameters))
-    by, both = [*p, *w, *x], np.concatenate([xdot, y])
+    by, both = [*system.p, *system.w, *system.x], np.concatenate([xdot, y])
     seed, weight = graph.input("seed", len(by)), graph.input("weight", len(both))
     gradient = jacobian(np.array([weight @ both], dtype=object), by, reverse=True)[0]
-    return SystemPrograms(
+    programs = SystemPrograms(
         graph.program(sizes, {"xdot": xdot, "health": health}),
         graph.program(sizes, {"y": np.concatenate([y, seen])}),
         graph.program(sizes | {"seed": len(seed)}, {"change": along(both, by, [*seed])}),
@@ -140,6 +114,69 @@ def _programs(
         graph.program(sizes, {"closed": closed}) if constrained else None,
         names,
     )
+    for name, found in programs._asdict().items():
+        if isinstance(found, Program):
+            check_length(name, found, recorded.original)
+    return programs
+
+
+class RecordedSystem:
+    """A system of ``states`` x, ``inputs`` w and ``parameters`` p whose numbers are recorded: see `SystemPrograms`.
+
+    - `recorded`: of q, v, ... of its own, which `placed` replaces by what stands for them; `at`: with the efforts that act;
+    - `a`, `healths`: the accelerations, and their health; `sizes` of x, w and p by name.
+    """
+
+    def __init__(self, point: OperatingPoint, inputs: SystemInputs, parameters: Sequence[str]) -> None:
+        model, values = point.model, point.model.parameters()
+        nq, nv, nu = model.nq, model.nv, model.nu
+        u = np.zeros(nu) if point.u is None else point.u
+        rest = {"q": point.q, "v": point.v, "tau": point.tau, "a": np.zeros(nv), "u": u, "x": point.x}
+        rest |= {"parameters": np.array([values[name][0] for name in parameters])} if parameters else {}
+        self.recorded = recorded = Recorded(model.mechanism, rest, parameters, range(nu))
+        graph = recorded.graph
+        self.x, self.w = x, w = graph.input("states", nq + nv + model.nx), graph.input("inputs", len(inputs.named))
+        self.p = graph.input("parameters", len(parameters))
+        self.sizes = {"states": len(x), "inputs": len(w), "parameters": len(parameters)}
+        now = {Kind.EFFORT: rest["tau"], Kind.ACCELERATION: rest["a"], Kind.INPUT: rest["u"]}
+        now = {kind: values.astype(object) for kind, values in now.items()}
+        wrenches = {port: wrench.astype(object) for port, wrench in (point.wrenches or {}).items()}
+        for number, channel in zip(w, inputs.named, strict=True):
+            if channel.kind == Kind.WRENCH:
+                wrenches.setdefault(channel.port, np.zeros(6, dtype=object))[channel.entry] = number
+            else:
+                now[channel.kind][channel.entry] = number
+        recorded.pushes += [PortPush(port, False, wrench) for port, wrench in wrenches.items()]
+        q = x[:nq].copy()
+        for start in model.mechanism.quaternions:
+            entries = slice(start, start + 4)
+            q[entries] = q[entries] * (1.0 / (q[entries] @ q[entries]) ** 0.5)
+        given = {"q": q, "v": x[nq : nq + nv], "x": x[nq + nv :], "tau": now[Kind.EFFORT]}
+        given |= {"a": now[Kind.ACCELERATION], "u": now[Kind.INPUT]}
+        pairs = ((graph.input(name, len(new)), new) for name, new in given.items())
+        self._in_place = {old: new for before, after in pairs for old, new in zip(before, after, strict=True)}
+        self.a, efforts, self.healths = _accelerations(recorded, inputs.prescribed)
+        self.at = copy.copy(recorded)
+        self.at.tau = efforts
+
+    @property
+    def rates(self) -> list[Array]:
+        """The rates of x, in parts, before they are `placed`."""
+        return [self.recorded.tangent @ self.recorded.v, self.a, self.recorded.changes]
+
+    def placed(self, parts: Sequence[Array]) -> Array:
+        """Return recorded numbers, one part behind the other, as functions of x, w and p."""
+        return replaced(np.concatenate([np.zeros(0, dtype=object), *parts]), self._in_place)
+
+
+def system_states(model: Model) -> list[Signal]:
+    """Return the states; plain coordinates and rates have the names of outputs."""
+    assembly, names, plain = model.mechanism.assembly, [*model.configuration_names], model.mechanism.plain_coordinates
+    for in_q, in_v in zip(plain.in_q, plain.in_v, strict=True):
+        names[in_q] = f"{model.coordinate_names[in_v]}.q"
+    rates = signals_of(model, of_all_coordinates(Kind.RATE, model.coordinate_names, ".v"))
+    own = map(Signal, model.mechanism.inputs.state_names, model.mechanism.inputs.state_units)
+    return [*map(Signal, names, assembly.configuration_units), *rates, *own]
 
 
 def _accelerations(recorded: Recorded, imposed: Array) -> tuple[Array, Array, Array]:

@@ -8,20 +8,21 @@ what was recorded: of inverse dynamics in reverse, then by one solution with the
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array, factored, solve
 from titop.blocks.basics.tolerances import EPS
 from titop.blocks.constraints.closure import MultiplierClosure
 from titop.blocks.contract.block import Block
+from titop.blocks.programs.branches import explored
 from titop.blocks.programs.differentiation import jacobian, replaced, slopes
-from titop.blocks.programs.graph import Graph, array_of
+from titop.blocks.programs.graph import Graph, Unknown, array_of
 from titop.blocks.programs.program import INPUT, Program
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.closed_mechanism import GearConstraint
@@ -32,7 +33,11 @@ from titop.solvers.mechanism.inputs import ActingPush, Inputs, OwnPush, PortPush
 from titop.solvers.mechanism.system_parameters import perturbed_assembly
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.programs.program_outputs import reading
+from titop.solvers.signals.lines_and_sections import is_rod
 from titop.solvers.signals.quantities import DEPENDENT, Quantity
+
+#: Operations of a function beyond which a warning comes, and none is made: LLVM takes 0.1 s, gcc 0.16 s for a thousand.
+LONG, LONGEST = 20_000, 200_000
 
 
 class Recorded:
@@ -65,11 +70,12 @@ class Recorded:
         given = {name: self.graph.input(name, size) for name, size in self.sizes.items()}
         self.given = given
         self.q, self.v, self.tau, self.a = (given[name] for name in ("q", "v", "tau", "a"))
-        self.original, self.nominal, self._outputs = mechanism, at, outputs
+        self.original, self.nominal, self.quantities = mechanism, at, outputs
         self._channels, self._by_effort = [*given.get("u", ()), *self.tau[list(efforts)]], list(efforts)
         assembly = mechanism.assembly
         if parameters:
-            assembly = perturbed_assembly(assembly, dict(zip(parameters, given["parameters"], strict=True)))
+            values = dict(zip(parameters, given["parameters"], strict=True))
+            assembly = perturbed_assembly(assembly, _following(assembly.devices, values))
         self.mechanism = mechanism.twin(partial(ReferenceEngine, assembly=assembly, dtype=object), moved=False)
         if parameters:  # what mechanisms of one structure share, but for these
             loops = tuple(loop for loop in assembly.loops if isinstance(loop.closure, MultiplierClosure))
@@ -180,14 +186,14 @@ class Recorded:
 
     def read(self, a: Array) -> Array:
         """Return the outputs, with these accelerations."""
-        return np.concatenate([np.zeros(0, dtype=object), *(reading(self, self._now(of), a) for of in self._outputs)])
+        return np.concatenate([np.zeros(0, dtype=object), *(self.reading(of, a) for of in self.quantities)])
 
-    def _now(self, of: Quantity) -> Quantity:
-        """Return a quantity with the numbers that follow from parameters that are inputs."""
-        if of.kind not in DEPENDENT or "parameters" not in self.sizes:
-            return of
-        found = next(now for now in self.mechanism.sensor_signals if {*of.paths} <= {*now.paths})
-        return found.only(*map(found.paths.index, of.paths))
+    def reading(self, of: Quantity, a: Array) -> Array:
+        """Return the value of a quantity, with the numbers that follow from parameters that are inputs."""
+        if of.kind in DEPENDENT and "parameters" in self.sizes:
+            found = next(now for now in self.mechanism.sensor_signals if {*of.paths} <= {*now.paths})
+            of = found.only(*map(found.paths.index, of.paths))
+        return reading(self, of, a)
 
     @cached_property
     def changes(self) -> Array:
@@ -250,9 +256,9 @@ class Recorded:
 
     def linear_matrices(self) -> dict[str, Array]:
         m, nv = self.mechanism, self.mechanism.nv
-        if m.is_constrained:
-            got, advice = "a system with closures or gears", "linearize it, or a family of it by lpv"
-            raise ModelError(Finding("no-program", "linear_matrices", got, "a tree, whose coordinates are all states", advice))
+        if not m.places.all():
+            got, advice = "what rolls, or slides along an edge", "linearize it, or a family of it by lpv"
+            raise ModelError(Finding("no-program", "linear_matrices", got, "as many independent rates as coordinates", advice))
         by_q, by_v, by_tau = (self.forward_dynamics_derivatives()[name] for name in ("da_dq", "da_dv", "da_dtau"))
         a, health = self.forward
         others = [*self.x, *self._channels]
@@ -265,7 +271,24 @@ class Recorded:
         through = jacobian(y, list(own)) @ np.hstack([by_q, by_v, by_others])
         read = replaced(self._by_all(y, others) + through, known)
         n = 2 * nv + len(self.x)
+        if m.is_constrained:
+            basis = self._motions_of_states()
+            rows, read = (np.hstack([matrix[:, : 2 * nv] @ basis, matrix[:, 2 * nv :]]) for matrix in (rows, read))
+            rows, n = rows[self.states], len(self.states)
         return {"A": rows[:, :n], "B": rows[:, n:], "C": read[:, :n], "D": read[:, n:], "health": health}
+
+    @property
+    def states(self) -> Array:
+        """Which entries of [dq; dv; dx] are states of linear models: those of independent coordinates, and dx."""
+        nv, nx = self.mechanism.nv, len(self.x)
+        free = self.partition.independent if self.mechanism.is_constrained else np.arange(nv)
+        return np.concatenate([free, nv + free, 2 * nv + np.arange(nx)])
+
+    def _motions_of_states(self) -> Array:
+        """Return [dq; dv] (2 nv, ...) from displacements and rates of independent coordinates: J dq = 0, d(J v) = 0."""
+        J, T = self.mechanism.constraints_at(self.q, self.v).jacobian, self.partition.motions
+        turned = self.partition.follow(-self.derivatives(J @ self.v)[0] @ T)
+        return np.block([[T, 0.0 * T], [turned, T]])
 
     def _by_all(self, results: Array, others: Sequence[Any]) -> Array:
         """Return the derivatives of results by the states and other variables."""
@@ -281,12 +304,22 @@ class Recorded:
 
     def forward_dynamics_derivatives(self) -> dict[str, Array]:
         a, health = self.forward
-        if self.mechanism.is_constrained:
-            by_q, by_v = self.derivatives(a, reverse=False)
-            return {"da_dq": by_q, "da_dv": by_v, "da_dtau": jacobian(a, list(self.tau)), "health": health}
-        by_q, by_v = self.derivatives(self.inverse)
-        nv = self.mechanism.nv
-        found = self._of_accelerations(np.hstack([by_q, by_v]))
+        m, nv, known = self.mechanism, self.mechanism.nv, dict(zip(self.a, a, strict=True))
+        balance = self.engine.dynamics.tree_inverse(self.q, self.v, self.a, self.pushes) - self.efforts
+        needed = np.hstack(self.derivatives(balance))
+        if not m.is_constrained:
+            found = self._of_accelerations(needed)
+        else:  # J a + bias = 0 and balance = J^T multipliers, differentiated
+            right = np.hstack([-replaced(needed, known), np.eye(nv).astype(object)])
+            rows, part, T = m.constraints_at(self.q, self.v), self.partition, self.partition.motions
+            lambdas = self.graph.fresh(len(part.rows))
+            pulled = self.derivatives(rows.jacobian[part.rows].T @ lambdas)[0]
+            carried = part.carried(replaced(balance, known))[part.rows]
+            right[:, :nv] += replaced(pulled, dict(zip(lambdas, carried, strict=True)))
+            moved = np.zeros((len(rows.bias), 3 * nv), dtype=object)
+            moved[:, : 2 * nv] = replaced(np.hstack(self.derivatives(rows.jacobian @ self.a + rows.bias)), known)
+            follow = part.follow(-moved)
+            found = follow + T @ solve(T.T @ self.mass @ T, T.T @ (right - self.mass @ follow))
         return {"da_dq": found[:, :nv], "da_dv": found[:, nv : 2 * nv], "da_dtau": found[:, 2 * nv :], "health": health}
 
     def _of_accelerations(self, needed: Array) -> Array:
@@ -333,6 +366,17 @@ FUNCTIONS = {
 }
 
 
+def _following(devices: Iterable[Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Return values of parameters, of devices those of their parts in their place; what is given for a part precedes."""
+    for device in devices:
+        own = {entry: values.pop(name) for entry in device.parameter_fields() if (name := f"{device.name}.{entry}") in values}
+        if own:
+            found = explored(lambda of, own: array_of([*of.with_parameters(own).numbers.values()]), device, own)
+            moved = zip(device.numbers, found, strict=True)
+            values = {name: x for name, x in moved if isinstance(x, Unknown)} | values
+    return values
+
+
 def _snapped(rotation: Array) -> Array:
     """Return a rotation with entries that are 0, 1 or -1 but for rounding exactly so: zeros then cost nothing."""
     if rotation.dtype == object:
@@ -345,6 +389,18 @@ def traced(function: str, recorded: Recorded) -> Program:
     """Return the program of a function. Raises `ModelError`, naming the block, for what cannot be recorded."""
     with naming_blocks(function):
         return recorded.program(**FUNCTIONS[function].record(recorded))
+
+
+def check_length(where: str, program: Program, mechanism: Mechanism) -> None:
+    """Warn of a program whose compilation takes long, before it begins. Raises `ModelError` of one that takes half a minute."""
+    count = sum(len(each.values) for each in (program, *(loop.program for loop in program.loops)))
+    if count > LONG:
+        rods = ", ".join(block.name for block in mechanism.assembly.blocks_with_coordinates if is_rod(block))
+        advice = f"give {rods} fewer points and coordinates" if rods else "take the model's own function, which has loops"
+        finding = Finding("long-program", where, f"{count} operations", f"up to {LONG}, compiled in seconds", advice)
+        if count > LONGEST:
+            raise ModelError(finding)
+        warn([finding], stacklevel=5)
 
 
 @contextmanager

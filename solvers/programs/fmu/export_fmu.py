@@ -17,7 +17,6 @@ from titop.blocks.contract.own_coordinates import in_brackets, rate_unit
 from titop.graph.network.assembly import refuse_unsteady
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.linear.path_series import refuse_paths
-from titop.solvers.mechanism.system_parameters import assembly_parameters
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.programs.c_code import Dialect, FunctionPrinter
 from titop.solvers.programs.c_controllers import read_controller
@@ -25,10 +24,10 @@ from titop.solvers.programs.c_text import c_names, table
 from titop.solvers.programs.controller_text import ControllerText
 from titop.solvers.programs.fmu.fmu_archive import write_fmu
 from titop.solvers.programs.fmu.fmu_description import Variable
-from titop.solvers.programs.system_program import system_programs
-from titop.solvers.signals.exported import Signal, refuse_twice, signals_of
+from titop.solvers.programs.system_program import system_programs, system_states
+from titop.solvers.signals.exported import refuse_twice, signals_of
 from titop.solvers.signals.grammar import MEASURED, OUTPUT, read_name, read_names
-from titop.solvers.signals.quantities import Kind, of_all_coordinates
+from titop.solvers.signals.quantities import Kind
 from titop.solvers.signals.system_inputs import SystemInputs
 
 _KINDS = "me", "cs"
@@ -98,8 +97,8 @@ def export_fmu(
     Raises
     ------
     ModelError
-        For unknown names and ones that are taken twice; for parameters without a program, such as those of composite devices;
-        for blocks without one, such as those whose functions make floats of the state; for delays of sensors and actuators; for
+        For unknown names and ones that are taken twice; for parameters without a program, such as places in a table; for blocks
+        without one, such as those whose functions make floats of the state; for delays of sensors and actuators; for
         controllers that are no program in C, are delayed by parts of a sample, or command an input; for a folder that does not
         exist; if the C does not compile.
 
@@ -135,15 +134,11 @@ def _check(path: Any, version: Any, kinds: Any) -> None:
 
 
 def _read_parameters(model: Model, names: Any) -> tuple[str, ...]:
-    """Return the names of parameters. Raises `ModelError` for those that cannot be tuned."""
-    known, own = model.parameters(), assembly_parameters(model.mechanism.assembly)
-    found = tuple(read_names("parameters", names))
+    """Return the names of parameters. Raises `ModelError` for unknown ones."""
+    known, found = model.parameters(), tuple(read_names("parameters", names))
     for name in found:
         if name not in known:
             raise ModelError(Finding("unknown-parameter", "parameters", name, "a parameter", did_you_mean(str(name), known)))
-        if name not in own:
-            expected, advice = "one of a block: a device computes its parts'", "take those of its parts"
-            raise ModelError(Finding("fixed-parameter", "parameters", name, expected, advice))
     return found
 
 
@@ -164,7 +159,7 @@ class _System:
             name = model.coordinate_names[k]
             raise ModelError(Finding("improper", "inputs", f"{name}.q", "inputs without derivatives", f"take {name}.a"))
         self.measured = [read_name(model, MEASURED, each) for each in law.inputs] if law else []
-        self.states = self._states()
+        self.states = system_states(model)
         found = [] if outputs is None else [read_name(model, OUTPUT, each) for each in read_names("outputs", outputs)]
         read = [(of.only(k), signal) for of in found for k, signal in enumerate(signals_of(model, of))]
         refuse_twice("output", [signal for _, signal in read])
@@ -175,16 +170,6 @@ class _System:
         refuse_paths(model, [*(signal.path for signal in self.inputs.signals), *self.shown, *measured])
         outputs_of = [of for of, _ in self.outputs]
         self.programs = system_programs(at, self.inputs, outputs_of, self.measured, parameters)
-
-    def _states(self) -> list[Signal]:
-        """Return the states; plain coordinates and rates have the names of outputs."""
-        model, assembly = self.at.model, self.at.model.mechanism.assembly
-        names, plain = [*model.configuration_names], model.mechanism.plain_coordinates
-        for in_q, in_v in zip(plain.in_q, plain.in_v, strict=True):
-            names[in_q] = f"{model.coordinate_names[in_v]}.q"
-        rates = signals_of(model, of_all_coordinates(Kind.RATE, model.coordinate_names, ".v"))
-        own = map(Signal, model.mechanism.inputs.state_names, model.mechanism.inputs.state_units)
-        return [*map(Signal, names, assembly.configuration_units), *rates, *own]
 
     def _starts(self) -> list[float]:
         """Return the values of the inputs at the point, and of the commands at the controller's."""

@@ -108,14 +108,33 @@ def test_parameters_stay_tunable(tmp_path: Path) -> None:
     assert run_test(tmp_path / "c", "lander")[0] == 1
     values[0] = -np.inf
     state = [rows[0] for rows in free_states(m).values()][:3]
-    assert compiled.call("forward_dynamics", *state, u, values, np.zeros(m.nv)) > 0
+    assert compiled.call("forward_dynamics", *state, u, values, np.zeros(m.nv)) == -1
+
+
+@needs_compiler
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_numbers_that_are_not_finite_are_told_by_every_function(precision: str, tmp_path: Path) -> None:
+    """With a status of their own, of arguments and of results, with health and without."""
+    tt.export_c(lander().resolve().program("mass_matrix", "forward_dynamics", "energy"), tmp_path / "c", "lander", precision)
+    assert "#define LANDER_NOT_FINITE (-1)" in (tmp_path / "c" / "lander.h").read_text()
+    kind = np.float64 if precision == "double" else np.float32
+    compiled, q = CompiledC(tmp_path / "c", "lander", kind), np.array([0, 0, 0, 0, 0, 0, 1, 0.3], kind)
+    results = {"mass_matrix": [49], "forward_dynamics": [7], "energy": [1, 1, 1]}
+    for wrong in (0.0, np.nan, -np.inf, 1e200 if precision == "double" else 1e30):
+        v = np.array([0, 0, 0, 0, 0, wrong, 0], kind)
+        for name, sizes in results.items():
+            given = [np.full(8, wrong, kind) if np.isnan(wrong) else q, v, v][: len(FUNCTIONS[name])]
+            status = compiled.call(name, *given, *(np.zeros(size, kind) for size in sizes))
+            assert status == (-1 if wrong and (len(given) > 1 or np.isnan(wrong)) else 0), (name, wrong)
 
 
 @needs_compiler
 def test_a_closed_loop(tmp_path: Path) -> None:
     m = four_bar(tt.RigidClosure("pin", "revolute", redundant=True)).resolve()
-    program = m.program("forward_dynamics")
+    program = m.program("forward_dynamics", "linear_matrices", inputs=m.coordinate_names[:1])
     tt.export_c(program, tmp_path / "c", "bars")
+    name = program.names["A"][1].replace(".", "_").upper()
+    assert f"BARS_A_{name}" in (tmp_path / "c" / "bars.h").read_text()
     assert run_test(tmp_path / "c", "bars")[0] == 0
     compiled, a = CompiledC(tmp_path / "c", "bars"), np.zeros(m.nv)
     q = m.assemble(program.at["q"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import pickle
 from typing import Any
 
@@ -88,6 +89,33 @@ def test_parameters_are_given_by_name_or_row(model: tt.Model, program: tt.Progra
     mixed = program.forward_dynamics(q, v, tau, parameters=masses)
     np.testing.assert_array_equal(mixed[1::2], found[1::2])
     np.testing.assert_array_equal(mixed[::2], program.forward_dynamics(q, v, tau)[::2])
+
+
+@pytest.mark.parametrize("lists", [False, True])
+def test_arrays_are_looked_at_as_lists_are(program: tt.Program, lists: bool) -> None:
+    """The fast way of arrays at one state refuses what the careful one does, and reads no array past its end."""
+    fine, given = np.random.default_rng(3).normal(size=3), list if lists else np.array
+    with pytest.raises(tt.ModelError, match=r"shape \(3,\)"):
+        program.forward_dynamics(given(fine), given(fine[:2]), given(fine))
+    with pytest.raises(tt.ModelError, match=r"tau\[1\].*finite"):
+        program.forward_dynamics(given(fine), given(fine), given([0.0, np.nan, 0.0]))
+    with pytest.raises(tt.ModelError, match=r"parameters\[0\].*finite"):
+        program.forward_dynamics(given(fine), parameters=given([np.inf]))
+    with pytest.raises(TypeError, match="takes"):
+        program.forward_dynamics(given(fine), given(fine), given(fine), given([0.0]))
+    whole = program.forward_dynamics(fine, 0.0 * fine, 0.0 * fine, u=[0.5])
+    np.testing.assert_array_equal(program.forward_dynamics(given(fine), u=given([0.5])), whole)
+
+
+def test_threads_of_the_model_share_the_rows(model: tt.Model) -> None:
+    state = np.random.default_rng(4).normal(size=(3, 5000, 3))
+    program = model.program("forward_dynamics")
+    shared = dataclasses.replace(program, threads=2)
+    assert program.threads == 1
+    np.testing.assert_array_equal(shared.forward_dynamics(*state), program.forward_dynamics(*state))
+    state[1, -1, 0] = np.nan
+    with pytest.raises(tt.ModelError, match=r"v\[4999, 0\]"):
+        shared.forward_dynamics(*state)
 
 
 def test_it_says_what_it_is(program: tt.Program) -> None:
