@@ -105,8 +105,9 @@ def begin_reading(what, result):
 
 
 @helper
-def read_sphere(what, inputs, numbers, k, r, rate, spin, radius, result):
-    """Write into a row what is read of sphere k, which is seen as `touch` has it; energy is added to what stands there."""
+def read_sphere(what, inputs, numbers, k, seen, radius, result):
+    """Write into a row what is read of sphere k, `seen` as `touch` has it; energy is added to what stands there."""
+    r, rate, spin = seen
     if what == ENERGY:
         result[0, 0] += pressed_energy(numbers, r, radius)
     elif what == GAP:
@@ -222,7 +223,7 @@ def _reading(what):
         for k in range(np.int64(numbers[0, TOUCHING])):
             o = TOUCHING + 1 + _SPHERE * k
             place, moving = _moved(r, rate, spin, _arm(turn, r, numbers, o))
-            read_sphere(what, inputs, numbers, k, place, moving, spin, numbers[0, o + 3], result)
+            read_sphere(what, inputs, numbers, k, (place, moving, spin), numbers[0, o + 3], result)
 
     return read
 
