@@ -312,14 +312,5 @@ def _add_bent(n, motion, small, row, columns, s, to, slopes):
     add_rows(slopes, to + 18 + n, by_twist, columns, s, n, n)
 
 
-CONTACT = interaction_stages(
-    "rod_contact",
-    rod_contact_loads,
-    _reading(contact.ENERGY),
-    rod_contact_slopes,
-    _reading(contact.GAP),
-    _reading(contact.BENDING),
-    _reading(contact.STRAIGHTENING),
-    rod_contact_rates_slopes,
-    _reading(contact.TOUCH),
-)
+_SLOPES = {"write_slopes": rod_contact_slopes, "write_rates_slopes": rod_contact_rates_slopes}
+CONTACT = interaction_stages("rod_contact", rod_contact_loads, **_SLOPES, **contact.read_by(_reading))

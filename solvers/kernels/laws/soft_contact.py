@@ -233,15 +233,5 @@ def _rates_slopes(ports, coordinates, inputs, states, stages, numbers, motion, s
     return status
 
 
-CONTACT = interaction_stages(
-    "soft_contact",
-    _act,
-    _reading(contact.ENERGY),
-    _slopes,
-    _reading(contact.GAP),
-    _reading(contact.BENDING),
-    _reading(contact.STRAIGHTENING),
-    _rates_slopes,
-    _reading(contact.TOUCH),
-    is_whole=True,
-)
+_SLOPES = {"write_slopes": _slopes, "write_rates_slopes": _rates_slopes}
+CONTACT = interaction_stages("soft_contact", _act, **_SLOPES, **contact.read_by(_reading), is_whole=True)

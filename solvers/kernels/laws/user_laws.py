@@ -71,10 +71,10 @@ def _writing(function: Any) -> Any:
         n, ports = block.n, block.ports
         size, h = 6 + n, bias_at(n)
         law[0, : h + size] = 0.0
-        rest, at_parent = np.zeros(n + ports * (18 + 6 * n), law.dtype), np.empty(6, law.dtype)
+        rest, position = np.zeros(n + ports * (18 + 6 * n) + 6, law.dtype), n + 9 * ports
+        at_parent = part_of(rest, n + ports * (18 + 6 * n), (6,))
         for r in range(6):
             at_parent[r] = twist[r]
-        position = n + 9 * ports
         subspace = position + 3 * ports
         terms = LawTerms(
             part_of(law, 0, (size, size)),
