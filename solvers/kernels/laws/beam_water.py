@@ -35,6 +35,7 @@ from titop.solvers.kernels.laws.matrices import (
 from titop.solvers.kernels.laws.modal import energy
 from titop.solvers.kernels.laws.rod_numbers import fluid_point_at
 from titop.solvers.kernels.laws.rod_water import drag_of, drag_slope, fields_of, is_moving
+from titop.solvers.kernels.laws.stiffening_stages import inward, room_of
 from titop.solvers.kernels.spatial.algebra import add_six, column_of, cross, minus, plus, scaled, six, unit, wrench_cross
 from titop.solvers.native.kernel import helper, shared
 
@@ -263,13 +264,7 @@ def _add_by_current(n, beam, added, x, c, y, by_drag, t):
     _add_turned(n, beam, added, speed, y, t)
 
 
+_WATER = CompiledSurroundings("beam_water", _apply, _apply_slopes)
 LAW = CompiledLaw(
-    "beam",
-    terms=_terms,
-    outward=_outward,
-    inward=stiffening_stages.inward,
-    slopes=_slopes,
-    energy=energy,
-    room=stiffening_stages.room_of,
-    surroundings=CompiledSurroundings("beam_water", _apply, _apply_slopes),
+    "beam", terms=_terms, outward=_outward, inward=inward, slopes=_slopes, energy=energy, room=room_of, surroundings=_WATER
 )
