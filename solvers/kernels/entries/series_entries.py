@@ -25,9 +25,7 @@ def _completed(ints, floats, changes, imposed, q, v, accelerations, efforts):
     rates, passive = np.empty((count + 1, n), q.dtype), np.empty((count, n), q.dtype)
     for j in range(n):
         rates[0, j] = v[j]
-    work = np.empty((ints[0, layout.ELEMENTS], rooms.FORWARD_WORK), q.dtype)
-    multi = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS), q.dtype)
-    return hybrid_series(ints, floats, changes, imposed, q, rates, accelerations, efforts, passive, work, multi)
+    return hybrid_series((ints, floats), changes, imposed, q, rates, accelerations, efforts, passive)
 
 
 @pair(FLOATS, INTS, FLOATS, STATE, STATE_ROWS, RESULT_ROWS)

@@ -17,7 +17,7 @@ new kind, and kinds mix in one system. What they write and read stands in the re
 ``energy``
     writes the stored elastic energy into the first number of `law`, the rest of which is used up.
 
-All take the same integers (see `Call`) and return a status. Inverse dynamics are ``outward`` and ``inward``: no M, no S. A kind
+All take the same integers, a `Call`, and return a status. Inverse dynamics are ``outward`` and ``inward``: no M, no S. A kind
 that has none of its own gets them from its ``terms`` (see `compiled_laws`). Where each block of a kind has machine code of its
 own (see `titop.solvers.native.programs`), it stands in the block's row of stages.
 

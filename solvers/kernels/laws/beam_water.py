@@ -35,6 +35,7 @@ from titop.solvers.kernels.laws.matrices import (
 from titop.solvers.kernels.laws.modal import energy
 from titop.solvers.kernels.laws.rod_numbers import fluid_point_at
 from titop.solvers.kernels.laws.rod_water import drag_of, drag_slope, fields_of, is_moving
+from titop.solvers.kernels.laws.stiffening_stages import inward, room_of
 from titop.solvers.kernels.spatial.algebra import add_six, column_of, cross, minus, plus, scaled, six, unit, wrench_cross
 from titop.solvers.native.kernel import helper, shared
 
@@ -81,37 +82,37 @@ def _write_motion(n, twist, v, x):
         x[6 + j] = v[j]
 
 
-def _terms(n, ports, used, passive, known, stages, beam, q, v, a, twist, acceleration, law, room, slopes):
-    status = _dry_terms(n, ports, used, passive, known, stages, beam, q, v, a, twist, acceleration, law, room, slopes)
-    added, x = _added_at(beam), np.empty(6 + n, q.dtype)
-    _write_motion(n, twist, v, x)
-    add_scaled(law, 0, 1.0, beam, added, bias_at(n))
-    add_six(law, 0, bias_at(n), wrench_cross(twist, wide_times(beam, added, 6 + n, x)))
+def _terms(block):
+    n, beam, added, status = block.n, block.numbers, _added_at(block.numbers), _dry_terms(block)
+    x = np.empty(6 + n, block.q.dtype)
+    _write_motion(n, block.twist, block.v, x)
+    add_scaled(block.law, 0, 1.0, beam, added, bias_at(n))
+    add_six(block.law, 0, bias_at(n), wrench_cross(block.twist, wide_times(beam, added, 6 + n, x)))
     return status
 
 
-def _outward(n, ports, used, passive, known, stages, beam, q, v, a, twist, acceleration, law, room, slopes):
-    status = _dry_outward(n, ports, used, passive, known, stages, beam, q, v, a, twist, acceleration, law, room, slopes)
-    alone, added, x = row_at(room, 6 + n), _added_at(beam), np.empty(6 + n, q.dtype)
-    _write_motion(n, twist, v, x)
-    add_six(alone, 0, 0, wrench_cross(twist, wide_times(beam, added, 6 + n, x)))
-    _write_motion(n, acceleration, a, x)
+def _outward(block):
+    n, beam, added, status = block.n, block.numbers, _added_at(block.numbers), _dry_outward(block)
+    alone, x = row_at(block.room, 6 + n), np.empty(6 + n, block.q.dtype)
+    _write_motion(n, block.twist, block.v, x)
+    add_six(alone, 0, 0, wrench_cross(block.twist, wide_times(beam, added, 6 + n, x)))
+    _write_motion(n, block.acceleration, block.a, x)
     add_times(beam, added, 6 + n, x, alone, 0)
     return status
 
 
-def _slopes(n, ports, used, passive, known, stages, beam, q, v, a, twist, acceleration, law, room, slopes):
-    status = _dry_slopes(n, ports, used, passive, known, stages, beam, q, v, a, twist, acceleration, law, room, slopes)
-    added, size, x = _added_at(beam), 6 + n, np.empty(6 + n, q.dtype)
-    _write_motion(n, twist, v, x)
+def _slopes(block):
+    n, beam, added, status = block.n, block.numbers, _added_at(block.numbers), _dry_slopes(block)
+    size, x = 6 + n, np.empty(6 + n, block.q.dtype)
+    _write_motion(n, block.twist, block.v, x)
     momentum = wide_times(beam, added, size, x)
-    add_scaled(law, 0, 1.0, beam, added, bias_at(n))
+    add_scaled(block.law, 0, 1.0, beam, added, bias_at(n))
     for k in range(size):
-        by_x = wrench_cross(twist, column_of(beam, added, size, k))
+        by_x = wrench_cross(block.twist, column_of(beam, added, size, k))
         if k < 6:
-            add_column(slopes, by_twist_at(n), 6, k, plus(by_x, wrench_cross(unit(k), momentum)))
+            add_column(block.slopes, by_twist_at(n), 6, k, plus(by_x, wrench_cross(unit(k), momentum)))
         else:
-            add_column(slopes, by_rate_at(n), n, k - 6, by_x)
+            add_column(block.slopes, by_rate_at(n), n, k - 6, by_x)
     return status
 
 
@@ -175,27 +176,25 @@ def _add_turned(n, beam, added, speed, c, t):
         t[0, r] -= beam[0, row] * a0 + beam[0, row + 1] * a1 + beam[0, row + 2] * a2
 
 
-def _apply(n, applying, beam, q, v, twist, pose, gravity, efforts):
-    fluid = _fluid_at(n, _added_at(beam))
-    g, c = fields_of(beam, fluid, pose, gravity)
+def _apply(block, efforts):
+    n, beam, fluid = block.n, block.numbers, _fluid_at(block.n, _added_at(block.numbers))
+    g, c = fields_of(beam, fluid, block.pose, block.gravity)
     clear(efforts, 0, 6 + n)
-    _add_weight(n, beam, _added_at(beam), q, g, efforts)
-    if applying > 1 and is_moving(beam, fluid):
-        x = np.empty(6 + n, q.dtype)
-        _write_motion(n, six(twist, 0, 0), v, x)
+    _add_weight(n, beam, _added_at(beam), block.q, g, efforts)
+    if block.applying > 1 and is_moving(beam, fluid):
+        x = np.empty(6 + n, block.q.dtype)
+        _write_motion(n, six(block.twist, 0, 0), block.v, x)
         _add_stream(n, beam, x, c, efforts)
     return layout.OK
 
 
-def _apply_slopes(n, applying, beam, q, v, twist, pose, gravity, slopes):
+def _apply_slopes(block, slopes):
+    n, beam, q = block.n, block.numbers, block.q
     size, added, turning, fluid = 6 + n, _added_at(beam), (6 + n) * (2 * n + 6), _fluid_at(n, _added_at(beam))
-    (g, c), moving, x = fields_of(beam, fluid, pose, gravity), is_moving(beam, fluid), np.empty(size, q.dtype)
-    by_x, small, column = (
-        np.empty((1, size * size), q.dtype),
-        np.empty((1, 36 + 6 * size), q.dtype),
-        np.empty((1, size), q.dtype),
-    )
-    _write_motion(n, six(twist, 0, 0), v, x)
+    (g, c), moving, x = fields_of(beam, fluid, block.pose, block.gravity), is_moving(beam, fluid), np.empty(size, q.dtype)
+    by_x, small = np.empty((1, size * size), q.dtype), np.empty((1, 36 + 6 * size), q.dtype)
+    column = np.empty((1, size), q.dtype)
+    _write_motion(n, six(block.twist, 0, 0), block.v, x)
     clear(slopes, 0, size * (2 * n + 12))
     for j in range(n):
         a, b, d = column_of_three(beam, _displaced_at(n, added) + 4, n, j)
@@ -230,7 +229,7 @@ def _write_drag_slopes(n, beam, x, c, by_x, small):
         for k in range(6):
             put_column(small, 0, 6, k, scaled(-1.0, drag_slope(beam, o, flow, unit(k))))
         clear(small, 36, 6 * size)
-        add_product(small, 36, 6, small, 0, 6, 1, beam, at, size)
+        add_product(small, 36, small, 0, beam, at, size)
         for r in range(size):
             add_rows(by_x, size * r, column_of(beam, at, size, r), small, 36, size, size)
 
@@ -265,13 +264,7 @@ def _add_by_current(n, beam, added, x, c, y, by_drag, t):
     _add_turned(n, beam, added, speed, y, t)
 
 
+_WATER = CompiledSurroundings("beam_water", _apply, _apply_slopes)
 LAW = CompiledLaw(
-    "beam",
-    terms=_terms,
-    outward=_outward,
-    inward=stiffening_stages.inward,
-    slopes=_slopes,
-    energy=energy,
-    room=stiffening_stages.room_of,
-    surroundings=CompiledSurroundings("beam_water", _apply, _apply_slopes),
+    "beam", terms=_terms, outward=_outward, inward=inward, slopes=_slopes, energy=energy, room=room_of, surroundings=_WATER
 )

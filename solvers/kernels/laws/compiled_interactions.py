@@ -152,11 +152,8 @@ def advance(motion, moved, ports, coordinates):
     copy(motion[0], moved[0])
     for k in range(1, ports):
         o = np.int64(layout.MOTION_SIZE * k)
-        V, W, back = (
-            six(motion, 0, np.int64(layout.MOVING)),
-            six(motion, 0, o + layout.MOVING),
-            transposed(matrix_of(motion, 0, o)),
-        )
+        V, W = six(motion, 0, np.int64(layout.MOVING)), six(motion, 0, o + layout.MOVING)
+        back = transposed(matrix_of(motion, 0, o))
         orbit = cross3((V[3], V[4], V[5]), (motion[0, o + 9], motion[0, o + 10], motion[0, o + 11]))
         v, w = times(back, (V[0] + orbit[0], V[1] + orbit[1], V[2] + orbit[2])), times(back, (V[3], V[4], V[5]))
         twist = W[0] - v[0], W[1] - v[1], W[2] - v[2], W[3] - w[0], W[4] - w[1], W[5] - w[2]

@@ -8,6 +8,7 @@ What acts on a block by its motion and pose are stages beside its law.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from titop.solvers.kernels.interface.records import (
     result_at,
     slopes_size,
 )
-from titop.solvers.kernels.interface.stages import APPLYING_CALL, CALL, call_at, complex_type, ints_at, row_at, vector_at
+from titop.solvers.kernels.interface.stages import APPLYING_CALL, CALL, Call, call_at, complex_type, ints_at, row_at, vector_at
 from titop.solvers.kernels.laws.matrices import clear, put_column
 from titop.solvers.kernels.spatial.algebra import column_of, copy, minus, plus, put_six, scaled, six, twist_cross
 from titop.solvers.kernels.tree.general import (
@@ -39,6 +40,9 @@ from titop.solvers.native.kernel import Stage, StageHelper, helper
 #: The imaginary steps by which laws are differentiated.
 STEP = COMPLEX_STEP
 
+#: What kinds on which something acts are told: rows `numbers`, `twist` and `pose`, arrays `q`, `v` and `gravity`.
+Applying = namedtuple("Applying", "n applying numbers q v twist pose gravity")
+
 
 class CompiledSurroundings:
     """The stages of what acts on a kind of block.
@@ -48,8 +52,7 @@ class CompiledSurroundings:
     name : str
         Of the kind.
     apply, apply_slopes : callable
-        ``function(n, applying, numbers, q, v, twist, pose, gravity, result)`` with what stands at the addresses that `stages`
-        says: rows `numbers`, `twist`, `pose` and `result`, arrays `q`, `v` and `gravity`. Returns a status.
+        ``function(block, result)`` with an `Applying` and a row for what `stages` says. Returns a status.
     """
 
     def __init__(self, name: str, apply: Any, apply_slopes: Any) -> None:
@@ -58,7 +61,7 @@ class CompiledSurroundings:
 
             def stage(n, count, applying, stages, numbers, q, v, twist, pose, gravity, result):
                 motion = row_at(numbers, count), vector_at(q, n), vector_at(v, n), row_at(twist, 6), row_at(pose, 12)
-                return inner(n, applying, *motion, vector_at(gravity, 3), row_at(result, (6 + n) * columns(n)))
+                return inner(Applying(n, applying, *motion, vector_at(gravity, 3)), row_at(result, (6 + n) * columns(n)))
 
             return Stage(f"{name}_{of}", stage, APPLYING_CALL).for_lanes()
 
@@ -74,13 +77,13 @@ class CompiledLaw:
     name : str
         Of the kind.
     write : helper, optional
-        ``write(n, ports, used, numbers, q, v, twist, passive, law)`` with arrays `numbers` (1, count), `q` and `v` (n), `twist`
-        (1, 6) and `law` (1, as many as the block's law); writes what ``terms`` does. The states and `law` may be complex,
-        unless the kind has `slopes` of its own. Not asked for of a kind with `terms` and `slopes`.
+        ``write(block, q, v, twist, law)`` writes what ``terms`` does, at a state of its own: arrays `q` and `v` (n), six
+        numbers of `twist` and the row `law`, which may be complex, unless the kind has `slopes` of its own. Not asked for of a
+        kind with `terms` and `slopes`.
     terms, outward, inward, slopes, energy_stage : callable, optional
-        ``function(n, ports, used, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes)`` with the
-        numbers behind the addresses of `stages.Call`: rows `numbers`, `law` and `slopes`, arrays `q`, `v`, `a` (n), six numbers
-        each of `twist` and `acceleration`; but `stages` and `room` are addresses. Returns a status.
+        ``function(block)`` with a `Call` that has in place of addresses the numbers there: rows `numbers`, `law` and `slopes`,
+        arrays `q`, `v`, `a` (n), six numbers each of `twist` and `acceleration`; but `stages` and `room` are addresses. Returns
+        a status.
     energy : helper, optional
         In place of `energy_stage`: ``energy(n, numbers, q)`` returns the stored elastic energy.
     room : callable, optional
@@ -117,7 +120,7 @@ class CompiledLaw:
             made = Stage(f"{name}_{of}", function, CALL)
             return made.for_lanes() if is_for_lanes else made
 
-        self.terms = stage("terms", _reading(terms) if terms else _terms_of(write))
+        self.terms = stage("terms", _reading(terms or _terms_of(write)))
         self.outward = stage("outward", _reading(outward)) if outward else OUTWARD
         self.inward = stage("inward", _reading(inward)) if inward else INWARD
         self.slopes = stage("slopes", _reading(slopes or _slopes_of(write)))
@@ -136,74 +139,73 @@ def _reading(function: Any) -> Any:
     inner = StageHelper(function)
 
     def stage(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
+        told = n, ports, used, number_count, passive, known, stages, row_at(numbers, number_count)
         motion = vector_at(q, n), vector_at(v, n), vector_at(a, n)
         x, y = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0)
-        record, derived = row_at(law, law_size(n, ports)), row_at(slopes, slopes_size(n, ports))
-        sizes = n, ports, used, passive, known, stages
-        return inner(*sizes, row_at(numbers, number_count), *motion, x, y, record, room, derived)
+        written = row_at(law, law_size(n, ports)), room, row_at(slopes, slopes_size(n, ports))
+        return inner(Call(*told, *motion, x, y, *written))
 
     return stage
 
 
 def _terms_of(write: Any) -> Any:
-    def terms(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
-        rows = row_at(numbers, number_count), row_at(twist, 6), row_at(law, law_size(n, ports))
-        write(n, ports, used, rows[0], vector_at(q, n), vector_at(v, n), rows[1], passive, rows[2])
+    def terms(block):
+        write(block, block.q, block.v, block.twist, block.law)
         return layout.OK
 
     return terms
 
 
 def _energy_of(function: Any) -> Any:
-    def energy(n, ports, used, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
-        law[0, 0] = function(n, numbers, q)
+    def energy(block):
+        block.law[0, 0] = function(block.n, block.numbers, block.q)
         return layout.OK
 
     return energy
 
 
 def _slopes_of(write: Any) -> Any:
-    def slopes(n, ports, used, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
-        moved, rates, carried = np.empty(n, complex_type(q)), np.empty(n, complex_type(q)), np.empty((1, 6), complex_type(q))
-        stepped, column = np.empty((1, law_size(n, ports)), complex_type(q)), np.empty((1, 6 + n), complex_type(q))
-        copy(q, moved)
-        copy(v, rates)
-        put_six(carried, 0, 0, twist)
+    def slopes(block):
+        n, slopes, kind = block.n, block.slopes, complex_type(block.q)
+        moved, rates, carried = np.empty(n, kind), np.empty(n, kind), np.empty((1, 6), kind)
+        stepped, column = np.empty((1, law_size(n, block.ports)), kind), np.empty((1, 6 + n), kind)
+        copy(block.q, moved)
+        copy(block.v, rates)
+        put_six(carried, 0, 0, block.twist)
         for j in range(2 * n + 6):
             where, k = (moved, j) if j < n else ((rates, j - n) if j < 2 * n else (carried[0], j - 2 * n))
             where[k] += 1j * STEP
-            write(n, ports, used, numbers, moved, rates, carried, passive, stepped)
+            write(block, moved, rates, six(carried, 0, 0), stepped)
             where[k] -= 1j * STEP
-            write_result(n, ports, used, stepped, acceleration, a, law, column, 0)
+            write_result(block, stepped, column, 0)
             begin, columns = (0, n) if j < n else ((by_rate_at(n), n) if j < 2 * n else (by_twist_at(n), 6))
             for r in range(6 + n):
                 slopes[0, begin + r * columns + k] = column[0, r].imag / STEP
             if j < 2 * n:
-                write_port_columns(n, ports, used, j, acceleration, rates, a, carried, stepped, slopes)
+                write_port_columns(block, j, rates, six(carried, 0, 0), stepped)
         return layout.OK
 
     return slopes
 
 
 @helper
-def write_port_columns(n, ports, used, j, acceleration, v, a, twist, law, slopes):
+def write_port_columns(block, j, v, twist, law):
     """Write X and Y, or Z, of what step j, of q or v, which `law` has taken, changes of all ports."""
-    column, own, first = j % n, six(twist, 0, 0), 0
-    for p in range(ports):
-        if not is_used(used, p):
-            continue
-        target, at = port_at(n, p), columns_at(n, p)
-        speed, rate = at_port(n, law, target, own, v, first), at_port(n, law, target, acceleration, a, first)
-        rate = plus(rate, six(law, 0, target + layout.PORT_GAMMA))
-        if j >= n:
-            speed = plus(speed, scaled(1j * STEP, column_of(law, target + layout.PORT_S, n, column)))
-        x = imaginary(speed)
-        y = minus(imaginary(rate), twist_cross(x, real(speed)))
-        if j < n:
-            put_column(slopes, at, n, column, x)
-            put_column(slopes, at + 6 * n, n, column, y)
-        else:
-            put_column(slopes, at + 12 * n, n, column, y)
+    n, slopes, column = block.n, block.slopes, j % block.n
+    for p in range(block.ports):
+        if is_used(block.used, p):
+            target, at = port_at(n, p), columns_at(n, p)
+            speed, rate = at_port(n, law, target, twist, v, 0), at_port(n, law, target, block.acceleration, block.a, 0)
+            rate = plus(rate, six(law, 0, target + layout.PORT_GAMMA))
+            if j >= n:
+                speed = plus(speed, scaled(1j * STEP, column_of(law, target + layout.PORT_S, n, column)))
+            x = imaginary(speed)
+            y = minus(imaginary(rate), twist_cross(x, real(speed)))
+            if j < n:
+                put_column(slopes, at, n, column, x)
+                put_column(slopes, at + 6 * n, n, column, y)
+            else:
+                put_column(slopes, at + 12 * n, n, column, y)
 
 
 @helper
@@ -222,10 +224,10 @@ def real(x):
 
 
 @helper
-def write_result(n, ports, used, law, x, a, wrenches, result, o):
-    """Write W_P and tau into ``result[0]`` from `o`, from M, h and the ports in `law` and the ports' wrenches in `wrenches`."""
-    write_own_result(n, law, x, a, result, o)
-    add_port_wrenches(n, ports, used, law, wrenches, result, o)
+def write_result(block, law, result, o):
+    """Write W_P and tau into ``result[0]`` from `o`, from M, h and the ports in `law`, and the ports' wrenches."""
+    write_own_result(block.n, law, block.acceleration, block.a, result, o)
+    add_port_wrenches(block.n, block.ports, block.used, law, block.law, result, o)
 
 
 def _outward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
@@ -240,8 +242,8 @@ def _outward(n, ports, used, number_count, passive, known, stages, numbers, q, v
     return layout.OK
 
 
-def _inward(n, ports, used, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
-    write_result(n, ports, used, law, acceleration, a, law, law, result_at(n))
+def _inward(block):
+    write_result(block, block.law, block.law, result_at(block.n))
     return layout.OK
 
 
@@ -264,18 +266,20 @@ def surroundings_by(name: str, write: Any) -> CompiledSurroundings:
         numbers may be complex.
     """
 
-    def apply(n, applying, numbers, q, v, twist, pose, gravity, efforts):
-        clear(efforts, 0, 6 + n)
-        if applying > 1:
-            write(numbers[0], q, v, twist[0], pose[0, :9].reshape(3, 3), pose[0, 9:], efforts[0])
+    def apply(block, efforts):
+        clear(efforts, 0, 6 + block.n)
+        if block.applying > 1:
+            place = block.pose[0, :9].reshape(3, 3), block.pose[0, 9:]
+            write(block.numbers[0], block.q, block.v, block.twist[0], *place, efforts[0])
         return layout.OK
 
-    def apply_slopes(n, applying, numbers, q, v, twist, pose, gravity, slopes):
+    def apply_slopes(block, slopes):
+        n, q = block.n, block.q
         moved, efforts = np.empty(2 * n + 18, complex_type(q)), np.empty(6 + n, complex_type(q))
         copy(q, moved[:n])
-        copy(v, moved[n : 2 * n])
-        copy(twist[0], moved[2 * n : 2 * n + 6])
-        copy(pose[0], moved[2 * n + 6 :])
+        copy(block.v, moved[n : 2 * n])
+        copy(block.twist[0], moved[2 * n : 2 * n + 6])
+        copy(block.pose[0], moved[2 * n + 6 :])
         begin, columns, column = 0, n, 0
         for j in range(2 * n + 12):
             if j == n or j == 2 * n or j == 2 * n + 6:
@@ -285,7 +289,7 @@ def surroundings_by(name: str, write: Any) -> CompiledSurroundings:
             _step(moved, n, j, 1j * STEP)
             efforts[:] = 0.0
             rates, at_parent, rotation = moved[n : 2 * n], moved[2 * n : 2 * n + 6], moved[2 * n + 6 : 2 * n + 15]
-            write(numbers[0], moved[:n], rates, at_parent, rotation.reshape(3, 3), moved[2 * n + 15 :], efforts)
+            write(block.numbers[0], moved[:n], rates, at_parent, rotation.reshape(3, 3), moved[2 * n + 15 :], efforts)
             for k in range(moved.size):
                 moved[k] = moved[k].real
             for r in range(6 + n):

@@ -7,6 +7,8 @@ is nearest to the shape: not at all, but for capsules. States of bristles, three
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from titop.blocks.laws.distances import distance, nearest
@@ -27,6 +29,12 @@ _nearest = shared(nearest)
 #: What is read of spheres: the energy of all; of each the gap and its rate, the rate of its bristle, or `TOUCH_SIZE` numbers:
 #: the gap, the force on it and its slip; and what bristles change of their rates (k x k).
 ENERGY, GAP, BENDING, TOUCH, STRAIGHTENING = range(5)
+_STAGES = {"energy": ENERGY, "gap": GAP, "rates": BENDING, "rates_driven": STRAIGHTENING, "touches": TOUCH}
+
+
+def read_by(reading: Any) -> dict[str, Any]:
+    """Return the stages that read spheres, made by a function of what is to be read, as arguments of `interaction_stages`."""
+    return {f"write_{stage}": reading(what) for stage, what in _STAGES.items()}
 
 
 # -- what happens at a sphere ------------------------------------------------------------------------------------------
@@ -106,8 +114,9 @@ def begin_reading(what, result):
 
 
 @helper
-def read_sphere(what, inputs, numbers, motion, k, r, rate, spin, radius, result):
-    """Write into a row what is read of sphere k, which is seen as `touch` has it; energy is added to what stands there."""
+def read_sphere(what, inputs, numbers, motion, k, seen, radius, result):
+    """Write into a row what is read of sphere k, `seen` as `touch` has it; energy is added to what stands there."""
+    r, rate, spin = seen
     if what == ENERGY:
         result[0, 0] += pressed_energy(numbers, r, radius)
     elif what == GAP:
@@ -223,7 +232,7 @@ def _reading(what):
         for k in range(np.int64(numbers[0, TOUCHING])):
             o = TOUCHING + 1 + _SPHERE * k
             place, moving = _moved(r, rate, spin, _arm(turn, r, numbers, o))
-            read_sphere(what, inputs, numbers, motion, k, place, moving, spin, numbers[0, o + 3], result)
+            read_sphere(what, inputs, numbers, motion, k, (place, moving, spin), numbers[0, o + 3], result)
 
     return read
 
@@ -269,13 +278,4 @@ def _part(x):
     return x[0].imag / STEP, x[1].imag / STEP, x[2].imag / STEP
 
 
-CONTACT = interaction_stages(
-    "contact",
-    contact_loads,
-    _reading(ENERGY),
-    write_gap=_reading(GAP),
-    write_rates=_reading(BENDING),
-    write_rates_driven=_reading(STRAIGHTENING),
-    write_rates_slopes=contact_rates_slopes,
-    write_touches=_reading(TOUCH),
-)
+CONTACT = interaction_stages("contact", contact_loads, write_rates_slopes=contact_rates_slopes, **read_by(_reading))

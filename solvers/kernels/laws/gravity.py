@@ -107,11 +107,8 @@ def _moments_of(n, o, numbers, law, told):
     a, b, c = law[0, o + 3 * size + 3], law[0, o + 4 * size + 4], law[0, o + 5 * size + 5]
     half = 0.5 * (a + b + c)
     told[0, FIELD], told[0, FIELD + 1], told[0, FIELD + 2], told[0, FIELD + 3] = m, x, y, z
-    told[0, FIELD + 4], told[0, FIELD + 5], told[0, FIELD + 6] = (
-        half - a - m * x * x,
-        half - b - m * y * y,
-        half - c - m * z * z,
-    )
+    told[0, FIELD + 4], told[0, FIELD + 5] = half - a - m * x * x, half - b - m * y * y
+    told[0, FIELD + 6] = half - c - m * z * z
     told[0, FIELD + 7] = -0.5 * (law[0, o + 3 * size + 4] + law[0, o + 4 * size + 3]) - m * x * y
     told[0, FIELD + 8] = -0.5 * (law[0, o + 3 * size + 5] + law[0, o + 5 * size + 3]) - m * x * z
     told[0, FIELD + 9] = -0.5 * (law[0, o + 4 * size + 5] + law[0, o + 5 * size + 4]) - m * y * z

@@ -76,10 +76,12 @@ def _of_blocks(column: int, own: bool) -> Any:
     return stage
 
 
-def _of_surroundings(column: int, columns: Any, own: bool) -> Any:
+def _of_surroundings(column: int, own: bool) -> Any:
+    with_slopes = column == layout.APPLY_SLOPES
+
     def stage(n, count, applying, stages, numbers, q, v, twist, pose, gravity, result):
         single = ints_at(stages, 1, layout.STAGE_COLUMNS)[0, layout.SINGLE_ROW]
-        function, answer = ints_at(single, 1, layout.STAGE_COLUMNS)[0, column], (6 + n) * columns(n)
+        function, answer = ints_at(single, 1, layout.STAGE_COLUMNS)[0, column], (6 + n) * (2 * n + 12 if with_slopes else 1)
         told_at = 2 * n + 18
         numbers_at = told_at + answer
         space = np.empty(numbers_at + (count + 3 if own else 0))
@@ -120,16 +122,6 @@ def _of_interactions(column: int, own: bool) -> Any:
     return stage
 
 
-@helper
-def _one_column(n):
-    return 1
-
-
-@helper
-def _slope_columns(n):
-    return 2 * n + 12
-
-
 def _stage(name: str, function: Any, arguments: Any) -> Stage:
     return Stage(name, function, (INTEGER,) * len(arguments))
 
@@ -139,8 +131,8 @@ def _blocks(name: str, own: bool) -> dict[int, Stage]:
     blocks = {"terms": layout.TERMS, "outward": layout.OUTWARD, "inward": layout.INWARD}
     blocks |= {"linearised": layout.LINEARISED, "energy": layout.ENERGY}
     made = {at: _stage(f"{name}_{of}", _of_blocks(at, own), CALL) for of, at in blocks.items()}
-    for of, at, columns in ("apply", layout.APPLY, _one_column), ("apply_slopes", layout.APPLY_SLOPES, _slope_columns):
-        made[at] = _stage(f"{name}_{of}", _of_surroundings(at, columns, own), APPLYING_CALL)
+    for of, at in {"apply": layout.APPLY, "apply_slopes": layout.APPLY_SLOPES}.items():
+        made[at] = _stage(f"{name}_{of}", _of_surroundings(at, own), APPLYING_CALL)
     return made
 
 

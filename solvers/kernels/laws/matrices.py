@@ -41,11 +41,18 @@ def add_rows(t, o, w, x, s, stride, count):
 
 
 @helper
-def add_product(t, o, rows, m, a, width, groups, x, s, n):
-    """Add to the matrix (rows x n) at ``t[0, o]`` the product of two: the one at ``m[0, a]``, and the one at ``x[0, s]``.
+def add_product(t, o, m, a, x, s, n):
+    """Add to the matrix (6 x n) at ``t[0, o]`` the product of the one at ``m[0, a]`` (6 x 6) and the one at ``x[0, s]``."""
+    add_wide_product(t, o, m, a, (6, 6, 1), x, s, n)
 
-    Of the first, whose rows have `width` numbers, as many groups of six columns take part as said.
+
+@helper
+def add_wide_product(t, o, m, a, sizes, x, s, n):
+    """Do so for another number of rows, the first of `sizes`; the others are of the matrix at ``m[0, a]``.
+
+    Its rows have as many numbers, and as many groups of six columns of it take part.
     """
+    rows, width, groups = sizes
     for r in range(rows):
         for g in range(groups):
             add_rows(t, o + r * n, six(m, 0, a + width * r + 6 * g), x, s + 6 * g * n, n, n)
@@ -169,7 +176,7 @@ def half_square(numbers, at, n, q):
 @shared
 def add_through(small, m, modes, at, n, t, o):
     """Add to the 6 x n matrix at ``t[0, o]`` the product of the 6 x 6 at ``small[0, m]`` and the 6 x n at ``modes[0, at]``."""
-    add_product(t, o, 6, small, m, 6, 1, modes, at, n)
+    add_product(t, o, small, m, modes, at, n)
 
 
 @shared

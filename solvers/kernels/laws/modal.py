@@ -90,9 +90,9 @@ def numbers_at(n, p):
 
 
 @helper
-def write_law(n, ports, used, modes, q, v, twist, passive, law):
+def write_law(block, q, v, x, law):
     """Write the law of a body with n modes; see `stages`."""
-    x, h = six(twist, 0, 0), bias_at(n)
+    n, modes, h = block.n, block.numbers, bias_at(block.n)
     shift = shift_of(modes, wide_times(modes, PARTICIPATION, n, q))
     write_inertia(modes, n, shift, law)
     still = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -101,17 +101,16 @@ def write_law(n, ports, used, modes, q, v, twist, passive, law):
     for j in range(n):
         law[0, h + 6 + j] = 0.0
     add_transposed(modes, PARTICIPATION, n, along, law, h + 6)
-    if passive:
+    if block.passive:
         add_passive(modes, mass_at(n) + n * n, n, q, v, law, h + 6)
-    for p in range(ports):
-        if not is_used(used, p):
-            continue
-        o, target = numbers_at(n, p), port_at(n, p)
-        at = pose_of(modes, o, wide_times(modes, o + SHAPE, n, q))
-        _, _, gamma = motion_of(modes, o, at, wide_times(modes, o + SHAPE, n, v), x)
-        write_pose(law, target, at)
-        put_six(law, 0, target + layout.PORT_GAMMA, gamma)
-        write_subspace(modes, o, n, at, modes, o + SHAPE, law, target + layout.PORT_S)
+    for p in range(block.ports):
+        if is_used(block.used, p):
+            o, target = numbers_at(n, p), port_at(n, p)
+            at = pose_of(modes, o, wide_times(modes, o + SHAPE, n, q))
+            _, _, gamma = motion_of(modes, o, at, wide_times(modes, o + SHAPE, n, v), x)
+            write_pose(law, target, at)
+            put_six(law, 0, target + layout.PORT_GAMMA, gamma)
+            write_subspace(modes, o, n, at, modes, o + SHAPE, law, target + layout.PORT_S)
 
 
 @helper
@@ -218,30 +217,30 @@ def _room(n, ports, numbers):
     return 6 + n + KEPT * ports
 
 
-def _outward(n, ports, used, passive, known, stages, modes, q, v, a, twist, acceleration, law, room, slopes):
-    alone, rates = row_at(room, _room(n, ports, modes)), wide_times(modes, PARTICIPATION, n, v)
-    moving, second = wide_times(modes, PARTICIPATION, n, q), wide_times(modes, PARTICIPATION, n, a)
-    wrench, along = body_of(modes, shift_of(modes, moving), rates, second, twist, acceleration)
+def _outward(block):
+    n, modes = block.n, block.numbers
+    alone, rates = row_at(block.room, _room(n, block.ports, modes)), wide_times(modes, PARTICIPATION, n, block.v)
+    moving, second = wide_times(modes, PARTICIPATION, n, block.q), wide_times(modes, PARTICIPATION, n, block.a)
+    wrench, along = body_of(modes, shift_of(modes, moving), rates, second, block.twist, block.acceleration)
     clear(alone, 6, n)
     put_six(alone, 0, 0, wrench)
     add_transposed(modes, PARTICIPATION, n, along, alone, 6)
-    add_times(modes, mass_at(n), n, a, alone, 6)
-    if passive:
-        add_passive(modes, mass_at(n) + n * n, n, q, v, alone, 6)
-    for p in range(ports):
-        if not is_used(used, p):
-            continue
-        o, target = numbers_at(n, p), port_at(n, p)
-        at = pose_of(modes, o, wide_times(modes, o + SHAPE, n, q))
-        rate, second = wide_times(modes, o + SHAPE, n, v), wide_times(modes, o + SHAPE, n, a)
-        speed, gained = port_motion(modes, o, at, rate, second, twist, acceleration)
-        keep_port(law, target, at, speed, gained, alone, 6 + n + KEPT * p)
+    add_times(modes, mass_at(n), n, block.a, alone, 6)
+    if block.passive:
+        add_passive(modes, mass_at(n) + n * n, n, block.q, block.v, alone, 6)
+    for p in range(block.ports):
+        if is_used(block.used, p):
+            o, target = numbers_at(n, p), port_at(n, p)
+            at = pose_of(modes, o, wide_times(modes, o + SHAPE, n, block.q))
+            rate, second = wide_times(modes, o + SHAPE, n, block.v), wide_times(modes, o + SHAPE, n, block.a)
+            speed, gained = port_motion(modes, o, at, rate, second, block.twist, block.acceleration)
+            keep_port(block.law, target, at, speed, gained, alone, 6 + n + KEPT * p)
     return layout.OK
 
 
-def _inward(n, ports, used, passive, known, stages, modes, q, v, a, twist, acceleration, law, room, slopes):
-    alone = row_at(room, _room(n, ports, modes))
-    press_inwards(n, ports, used, modes, law, alone, KEPT, modes, numbers_at(n, 0) + SHAPE, SHAPE + 6 * n)
+def _inward(block):
+    alone = row_at(block.room, _room(block.n, block.ports, block.numbers))
+    press_inwards(block, alone, KEPT, block.numbers, numbers_at(block.n, 0) + SHAPE, SHAPE + 6 * block.n)
     return layout.OK
 
 
@@ -258,47 +257,47 @@ def keep_port(law, target, at, twist, acceleration, alone, kept):
 
 
 @helper
-def press_inwards(n, ports, used, modes, law, alone, stride, shapes, first, size):
+def press_inwards(block, alone, stride, shapes, first, size):
     """Write W_P and tau: what the body takes, at the head of ``alone[0]``, and what the wrenches at its ports press with.
 
     What `keep_port` keeps of a port stands there behind, `stride` numbers from one to the next, and the ports' shapes in
     ``shapes[0]`` from `first`, `size` from one to the next.
     """
-    result = result_at(n)
+    n, law, result = block.n, block.law, result_at(block.n)
     for k in range(6 + n):
         law[0, result + k] = alone[0, k]
-    for p in range(ports):
-        if not is_used(used, p):
-            continue
-        target, k = port_at(n, p), 6 + n + stride * p
-        wrench = six(law, 0, target + layout.PORT_WRENCH)
-        add_six(law, 0, result, carry_wrench(law, 0, target, wrench))
-        phi = alone[0, k], alone[0, k + 1], alone[0, k + 2]
-        at = matrix_of(law, 0, target), phi, phi, alone[0, k + 3], alone[0, k + 4]
-        add_transposed(shapes, first + size * p, n, pull_back(modes, numbers_at(n, p), at, wrench), law, result + 6)
+    for p in range(block.ports):
+        if is_used(block.used, p):
+            target, k = port_at(n, p), 6 + n + stride * p
+            wrench = six(law, 0, target + layout.PORT_WRENCH)
+            add_six(law, 0, result, carry_wrench(law, 0, target, wrench))
+            phi = alone[0, k], alone[0, k + 1], alone[0, k + 2]
+            at = matrix_of(law, 0, target), phi, phi, alone[0, k + 3], alone[0, k + 4]
+            add_transposed(shapes, first + size * p, n, pull_back(block.numbers, numbers_at(n, p), at, wrench), law, result + 6)
 
 
-def _slopes(n, ports, used, passive, known, stages, modes, q, v, a, twist, acceleration, law, room, slopes):
-    small = np.empty((1, PORT_SLOPES + 6 * n), q.dtype)
-    clear(slopes, 0, slopes_size(n, ports))
-    _add_body(modes, n, q, v, a, twist, acceleration, small, slopes)
-    if passive:
-        add_passive_slopes(modes, mass_at(n) + n * n, n, slopes)
-    write_inertia(modes, n, shift_of(modes, wide_times(modes, PARTICIPATION, n, q)), law)
-    for p in range(ports):
-        if is_used(used, p):
-            _add_port(modes, n, p, q, v, a, twist, acceleration, law, small, slopes)
+def _slopes(block):
+    n, modes, small = block.n, block.numbers, np.empty((1, PORT_SLOPES + 6 * block.n), block.q.dtype)
+    clear(block.slopes, 0, slopes_size(n, block.ports))
+    _add_body(block, small)
+    if block.passive:
+        add_passive_slopes(modes, mass_at(n) + n * n, n, block.slopes)
+    write_inertia(modes, n, shift_of(modes, wide_times(modes, PARTICIPATION, n, block.q)), block.law)
+    for p in range(block.ports):
+        if is_used(block.used, p):
+            _add_port(block, p, small)
     return layout.OK
 
 
 @helper
-def _add_body(modes, n, q, v, a, x, y, small, slopes):
+def _add_body(block, small):
     """Add the derivatives of what the body takes alone, but for the linear efforts."""
-    moving, rates = wide_times(modes, PARTICIPATION, n, q), wide_times(modes, PARTICIPATION, n, v)
-    second, by_twist = wide_times(modes, PARTICIPATION, n, a), by_twist_at(n)
+    modes, n, slopes = block.numbers, block.n, block.slopes
+    moving, rates = wide_times(modes, PARTICIPATION, n, block.q), wide_times(modes, PARTICIPATION, n, block.v)
+    second, by_twist = wide_times(modes, PARTICIPATION, n, block.a), by_twist_at(n)
     for k in range(18):
-        stepped = after_step(moving, k), after_step(rates, k - 6), after_step(x, k - 12)
-        wrench, along = body_of(modes, shift_of(modes, stepped[0]), stepped[1], second, stepped[2], y)
+        stepped = after_step(moving, k), after_step(rates, k - 6), after_step(block.twist, k - 12)
+        wrench, along = body_of(modes, shift_of(modes, stepped[0]), stepped[1], second, stepped[2], block.acceleration)
         begin = 2 * _FULL * (k // 6)
         if k < 12:
             put_column(small, begin, 6, k % 6, imaginary(wrench))
@@ -315,17 +314,17 @@ def _add_body(modes, n, q, v, a, x, y, small, slopes):
 
 
 @helper
-def _add_port(modes, n, p, q, v, a, x, y, law, small, slopes):
+def _add_port(block, p, small):
     """Write X, Y and Z of a port and its S, and add how its wrench changes W_P and tau along q."""
-    o, target = numbers_at(n, p), port_at(n, p)
-    moving, rates = wide_times(modes, o + SHAPE, n, q), wide_times(modes, o + SHAPE, n, v)
-    second = wide_times(modes, o + SHAPE, n, a)
-    write_subspace(modes, o, n, pose_of(modes, o, moving), modes, o + SHAPE, law, target + layout.PORT_S)
-    twist, wrench = six(law, 0, target + layout.PORT_TWIST), six(law, 0, target + layout.PORT_WRENCH)
-    write_port_slopes(modes, o, moving, rates, second, x, y, twist, wrench, small)
+    modes, n, o, target = block.numbers, block.n, numbers_at(block.n, p), port_at(block.n, p)
+    moving, rates = wide_times(modes, o + SHAPE, n, block.q), wide_times(modes, o + SHAPE, n, block.v)
+    second = wide_times(modes, o + SHAPE, n, block.a)
+    write_subspace(modes, o, n, pose_of(modes, o, moving), modes, o + SHAPE, block.law, target + layout.PORT_S)
+    twist, wrench = six(block.law, 0, target + layout.PORT_TWIST), six(block.law, 0, target + layout.PORT_WRENCH)
+    write_port_slopes(modes, o, (moving, rates, second), block.twist, block.acceleration, twist, wrench, small)
     for k in range(4):  # X, Y, Z and W_P by q
-        add_through(small, k * _FULL, modes, o + SHAPE, n, slopes, columns_at(n, p) + 6 * n * k if k < 3 else 0)
-    add_between(small, PULLED_BY_PLACE, PORT_SLOPES, modes, o + SHAPE, n, slopes, 6 * n)
+        add_through(small, k * _FULL, modes, o + SHAPE, n, block.slopes, columns_at(n, p) + 6 * n * k if k < 3 else 0)
+    add_between(small, PULLED_BY_PLACE, PORT_SLOPES, modes, o + SHAPE, n, block.slopes, 6 * n)
 
 
 @helper

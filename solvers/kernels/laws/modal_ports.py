@@ -162,9 +162,12 @@ PORT_SLOPES = 216
 
 
 @shared
-def write_port_slopes(modes, o, moving, rates, second, twist, acceleration, speed, wrench, slopes):
-    """Write the six matrices at the head of ``slopes[0]``, for the port's twist `speed` and the `wrench` on it."""
-    at = pose_of(modes, o, moving)
+def write_port_slopes(modes, o, numbers, twist, acceleration, speed, wrench, slopes):
+    """Write the six matrices at the head of ``slopes[0]``, for the port's twist `speed` and the `wrench` on it.
+
+    The `numbers` are the port's displacement, its rates and their rates, six each.
+    """
+    at, (moving, rates, second) = pose_of(modes, o, numbers[0]), numbers
     own = image_of(modes, o, at, rates)
     for k in range(3):
         _displace(at, own, twist, acceleration, speed, wrench, k, slopes)
@@ -208,18 +211,13 @@ def _speed_up(modes, o, at, own, rates, speed, k, slopes):
     along, turning = unit(k), (rates[3], rates[4], rates[5])
     change = image_of(modes, o, at, along)
     faster = along[3], along[4], along[5]
-    t = plus_three(turning_of(at, turning, faster), turning_of(at, faster, turning))
-    t0, t1, t2 = times(transposed(matrix_of(modes, 0, o)), t)
+    (x0, x1, x2), (y0, y1, y2) = turning_of(at, turning, faster), turning_of(at, faster, turning)
+    t0, t1, t2 = times(transposed(matrix_of(modes, 0, o)), (x0 + y0, x1 + y1, x2 + y2))
     a0, a1, a2 = cross(own[3], own[4], own[5], change[0], change[1], change[2])
     b0, b1, b2 = cross(change[3], change[4], change[5], own[0], own[1], own[2])
     rest = minus(plus(twist_cross(change, own), twist_cross(speed, change)), twist_cross(change, speed))
     put_column(slopes, RATE_BY_SPEED, 6, k, plus(rest, (-a0 - b0, -a1 - b1, -a2 - b2, t0, t1, t2)))
     put_column(slopes, TWIST_BY_SPEED, 6, k, change)
-
-
-@helper
-def plus_three(a, b):
-    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
 @helper

@@ -11,10 +11,17 @@ easily about themselves: M is found by it. In inertial axes, those of the base a
 
 from __future__ import annotations
 
-from titop.solvers.kernels.interface.records import is_used
 from titop.solvers.kernels.interface.stages import address_of, vector_at
 from titop.solvers.kernels.laws import rod_numbers as rods
-from titop.solvers.kernels.laws.matrices import add_product, add_rows, add_scaled, clear, put_column, write_back_transport
+from titop.solvers.kernels.laws.matrices import (
+    add_product,
+    add_rows,
+    add_scaled,
+    add_wide_product,
+    clear,
+    put_column,
+    write_back_transport,
+)
 from titop.solvers.kernels.laws.rod_exponential import (
     dual_product,
     expansion,
@@ -140,29 +147,26 @@ def _put_pressure(t, o, d, w):
 
 
 @helper
-def write_columns(n, ports, used, numbers, kept, small, columns):
+def write_columns(rod, small, columns):
     """Write S of all places (6 x n each), in their axes; `small` is room for a table."""
-    intervals = rods.intervals_of(numbers)
-    clear(columns, 0, 6 * n * (intervals + ports + 1))
-    for k in range(intervals + ports):
-        if k >= intervals and not is_used(used, k - intervals):
-            continue
-        o, here = rods.step_at(n, intervals, k), rods.kept_step(intervals, ports, k)
-        begin, end = 6 * n * rods.start_of(n, intervals, numbers, k), 6 * n * (k + 1)
-        write_back_transport(kept, here, small, 0)
-        add_product(columns, end, 6, small, 0, 6, 1, columns, begin, n)
-        write_moved(numbers[0, o], kept, here, small)
-        add_moved(n, numbers, o, small, 0, columns, end, columns, end)
+    n = rod.n
+    clear(columns, 0, 6 * n * (rod.intervals + rod.ports + 1))
+    for k in range(rod.intervals + rod.ports):
+        if rods.has_step(rod, k):
+            o, here = rods.step_at(rod, k), rods.kept_step(rod, k)
+            begin, end = 6 * n * rods.start_of(rod, k), 6 * n * (k + 1)
+            write_back_transport(rod.kept, here, small, 0)
+            add_product(columns, end, small, 0, columns, begin, n)
+            write_moved(rod.numbers[0, o], rod.kept, here, small)
+            add_moved(rod, o, small, 0, columns, end, columns, end)
 
 
 @helper
-def add_moved(n, numbers, o, table, at, x, s, t, to):
+def add_moved(rod, o, table, at, x, s, t, to):
     """Write to ``t[0, to]`` the 6 x n matrix at ``x[0, s]`` and, added, what a table makes of the shapes of the step at `o`."""
-    components, first, second = (
-        vector_at(address_of(numbers, rods.COMPONENTS), n),
-        vector_at(address_of(numbers, o + rods.SHAPES), n),
-        vector_at(address_of(numbers, o + rods.SHAPES + n), n),
-    )
+    n, components = rod.n, vector_at(address_of(rod.numbers, rods.COMPONENTS), rod.n)
+    first = vector_at(address_of(rod.numbers, o + rods.SHAPES), n)
+    second = vector_at(address_of(rod.numbers, o + rods.SHAPES + n), n)
     for j in range(n):
         c = at + 6 * int(components[j])
         here, there = vector_at(address_of(table, c), 6), vector_at(address_of(table, c + 36), 6)
@@ -173,9 +177,9 @@ def add_moved(n, numbers, o, table, at, x, s, t, to):
 
 
 @helper
-def is_massive(n, intervals, numbers, i):
+def is_massive(rod, i):
     """Tell whether point i has inertia."""
-    o, whole = rods.inertia_at(n, intervals) + 4 * i, rods.whole_at(numbers, i)
+    numbers, o, whole = rod.numbers, rods.inertia_at(rod.n, rod.intervals) + 4 * i, rods.whole_at(rod.numbers, i)
     if whole > 0:
         total = 0.0
         for r in range(6):
@@ -185,31 +189,30 @@ def is_massive(n, intervals, numbers, i):
 
 
 @helper
-def write_mass(n, numbers, kept, columns, small, law):
+def write_mass(rod, columns, small, law):
     """Write M; `small` is as for `add_mass`."""
-    intervals = rods.intervals_of(numbers)
-    clear(law, 0, (6 + n) * (6 + n))
-    for i in range(intervals + 1):
-        if is_massive(n, intervals, numbers, i):
-            add_mass(n, intervals, numbers, i, kept, columns, 6 * n * i, small, law)
-    mirror_mass(n, law)
+    clear(law, 0, (6 + rod.n) * (6 + rod.n))
+    for i in range(rod.intervals + 1):
+        if is_massive(rod, i):
+            add_mass(rod, i, columns, 6 * rod.n * i, small, law)
+    mirror_mass(rod.n, law)
 
 
 @helper
-def add_mass(n, intervals, numbers, i, kept, columns, s, small, law):
+def add_mass(rod, i, columns, s, small, law):
     """Add point i to M, but for what `mirror_mass` writes, by its S at ``columns[0, s]``, in its axes.
 
     `small` is room for two 6 x 6 and a 6 x n matrix.
     """
-    size, inertia, taken, place = 6 + n, 36, 72, rods.kept_place(i)
-    o, whole = rods.inertia_at(n, intervals) + 4 * i, rods.whole_at(numbers, i)
+    n, size, inertia, taken, place = rod.n, 6 + rod.n, 36, 72, rods.kept_place(i)
+    numbers, o, whole = rod.numbers, rods.inertia_at(n, rod.intervals) + 4 * i, rods.whole_at(rod.numbers, i)
     for c in range(6):
-        x = transport(kept, 0, place, unit(c))
+        x = transport(rod.kept, 0, place, unit(c))
         put_column(small, 0, 6, c, x)
-        put_six(small, 0, inertia + 6 * c, carry_wrench(kept, 0, place, momentum_of(n, intervals, numbers, i, x)))
+        put_six(small, 0, inertia + 6 * c, carry_wrench(rod.kept, 0, place, momentum_of(rod, i, x)))
     clear(small, taken, 6 * n)
     if whole > 0:
-        add_product(small, taken, 6, numbers, whole, 6, 1, columns, s, n)
+        add_product(small, taken, numbers, whole, columns, s, n)
     else:
         for r in range(6):
             add_scaled(small, taken + n * r, numbers[0, o + max(r - 2, 0)], columns, s + n * r, n)
@@ -235,33 +238,31 @@ def mirror_mass(n, law):
 
 
 @helper
-def write_columns_at_base(n, steps, rod, kept, tables, small, columns):
+def write_columns_at_base(rod, tables, small, columns):
     """Write S of all places, and what the strains of each step add to it; `small` is room for a table."""
-    intervals = rods.intervals_of(rod)
-    clear(columns, 0, 6 * n)
-    for k in range(intervals + steps):
-        o, end = rods.step_at(n, intervals, k), rods.kept_place(k + 1)
-        write_moved(rod[0, o], kept, rods.kept_step(intervals, steps, k), small)
+    size = 6 * rod.n
+    clear(columns, 0, size)
+    for k in range(rod.intervals + rod.ports):
+        o, end = rods.step_at(rod, k), rods.kept_place(k + 1)
+        write_moved(rod.numbers[0, o], rod.kept, rods.kept_step(rod, k), small)
         for d in range(12):
-            put_six(tables, 0, TABLE * k + 6 * d, carry_twist(kept, 0, end, six(small, 0, 6 * d)))
-        add_moved(n, rod, o, tables, TABLE * k, columns, 6 * n * rods.start_of(n, intervals, rod, k), columns, 6 * n * (k + 1))
+            put_six(tables, 0, TABLE * k + 6 * d, carry_twist(rod.kept, 0, end, six(small, 0, 6 * d)))
+        add_moved(rod, o, tables, TABLE * k, columns, size * rods.start_of(rod, k), columns, size * (k + 1))
 
 
 @helper
-def move_columns(n, ports, used, numbers, kept, tables, columns):
+def move_columns(rod, tables, columns):
     """Write S, X and Y of all places, and the steps' tables of S."""
-    intervals = rods.intervals_of(numbers)
+    n, other = rod.n, TABLE * (rod.intervals + rod.ports)
     clear(columns, 0, ROWS * n)
-    other = TABLE * (intervals + ports)
-    for k in range(intervals + ports):
-        if k >= intervals and not is_used(used, k - intervals):
-            continue
-        o, own = rods.step_at(n, intervals, k), TABLE * k
-        write_moving(numbers[0, o], kept, rods.kept_step(intervals, ports, k), rods.kept_place(k + 1), tables, own, other)
-        begin, end = ROWS * n * rods.start_of(n, intervals, numbers, k), ROWS * n * (k + 1)
-        for r in range(3):
-            at = own if r == 0 else other + TABLE * (r - 1)
-            add_moved(n, numbers, o, tables, at, columns, begin + 6 * n * r, columns, end + 6 * n * r)
+    for k in range(rod.intervals + rod.ports):
+        if rods.has_step(rod, k):
+            o, own = rods.step_at(rod, k), TABLE * k
+            write_moving(rod.numbers[0, o], rod.kept, rods.kept_step(rod, k), rods.kept_place(k + 1), tables, own, other)
+            begin, end = ROWS * n * rods.start_of(rod, k), ROWS * n * (k + 1)
+            for r in range(3):
+                at = own if r == 0 else other + TABLE * (r - 1)
+                add_moved(rod, o, tables, at, columns, begin + 6 * n * r, columns, end + 6 * n * r)
 
 
 @helper
@@ -269,36 +270,35 @@ def add_held(n, wrench, columns, s, small, wrenches, to):
     """Add what the coordinates change of a wrench that a section holds, whose S is given too, in the axes of the base."""
     for c in range(6):
         put_column(small, 0, 6, c, wrench_cross(unit(c), wrench))
-    add_product(wrenches, to, 6, small, 0, 6, 1, columns, s, n)
+    add_product(wrenches, to, small, 0, columns, s, n)
 
 
 @shared
-def press_columns(n, ports, used, rows, numbers, kept, tables, columns, wrenches, small, slopes):
+def press_columns(rod, rows, tables, columns, wrenches, small, slopes):
     """Add what the coordinates change of the wrenches beyond each step, and what these press on by q.
 
     Every place has so many `rows` of `columns`, of which the first six are S; `wrenches` says what changes of each place's own.
     """
-    intervals, size = rods.intervals_of(numbers), 6 * n
-    other, turned, pressed = TABLE * (intervals + ports), 36, 36 + size
-    for k in range(intervals + ports - 1, -1, -1):
-        if k >= intervals and not is_used(used, k - intervals):
-            continue
-        o, here, end = rods.step_at(n, intervals, k), rods.kept_step(intervals, ports, k), rods.kept_place(k + 1)
-        beyond, before = size * (k + 1), size * rods.start_of(n, intervals, numbers, k)
-        local = six(kept, 0, end + rods.WRENCH)
-        clear(small, turned, 3 * size)
-        add_held(n, carry_wrench(kept, 0, end, local), columns, rows * n * (k + 1), small, small, turned)
-        add_scaled(wrenches, before, 1.0, wrenches, beyond, size)
-        add_scaled(wrenches, beyond, -1.0, small, turned, size)
-        write_pressing(numbers[0, o], kept, here, local, tables, other)
-        add_product(small, pressed, 12, tables, TABLE * k, 6, 1, wrenches, beyond, n)
-        for r in range(2):
-            to = pressed + size * r
-            add_moved(n, numbers, o, tables, other + TABLE * r, small, to, small, to)
-        first, second = o + rods.SHAPES, o + rods.SHAPES + n
-        for j in range(n):
-            c = pressed + n * int(numbers[0, rods.COMPONENTS + j])
-            x, y, row = numbers[0, first + j], numbers[0, second + j], n * (6 + j)
-            add_scaled(slopes, row, x, small, c, n)
-            add_scaled(slopes, row, y, small, c + size, n)
+    n, size, numbers, kept = rod.n, 6 * rod.n, rod.numbers, rod.kept
+    other, turned, pressed = TABLE * (rod.intervals + rod.ports), 36, 36 + size
+    for k in range(rod.intervals + rod.ports - 1, -1, -1):
+        if rods.has_step(rod, k):
+            o, here, end = rods.step_at(rod, k), rods.kept_step(rod, k), rods.kept_place(k + 1)
+            beyond, before = size * (k + 1), size * rods.start_of(rod, k)
+            local = six(kept, 0, end + rods.WRENCH)
+            clear(small, turned, 3 * size)
+            add_held(n, carry_wrench(kept, 0, end, local), columns, rows * n * (k + 1), small, small, turned)
+            add_scaled(wrenches, before, 1.0, wrenches, beyond, size)
+            add_scaled(wrenches, beyond, -1.0, small, turned, size)
+            write_pressing(numbers[0, o], kept, here, local, tables, other)
+            add_wide_product(small, pressed, tables, TABLE * k, (12, 6, 1), wrenches, beyond, n)
+            for r in range(2):
+                to = pressed + size * r
+                add_moved(rod, o, tables, other + TABLE * r, small, to, small, to)
+            first, second = o + rods.SHAPES, o + rods.SHAPES + n
+            for j in range(n):
+                c = pressed + n * int(numbers[0, rods.COMPONENTS + j])
+                x, y, row = numbers[0, first + j], numbers[0, second + j], n * (6 + j)
+                add_scaled(slopes, row, x, small, c, n)
+                add_scaled(slopes, row, y, small, c + size, n)
     add_scaled(slopes, 0, 1.0, wrenches, 0, size)

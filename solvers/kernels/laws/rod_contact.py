@@ -19,7 +19,7 @@ from titop.blocks.laws.distances import distance
 from titop.blocks.laws.touch import TOUCHING, touch
 from titop.blocks.laws.vectors import cross3, times, transposed
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
+from titop.solvers.kernels.interface.stages import address_of, vector_at
 from titop.solvers.kernels.laws import contact
 from titop.solvers.kernels.laws import rod_numbers as rods
 from titop.solvers.kernels.laws.compiled_interactions import interaction_stages
@@ -27,11 +27,10 @@ from titop.solvers.kernels.laws.interaction_kinds import SECOND
 from titop.solvers.kernels.laws.matrices import add_product, add_rows, add_scaled, clear, put_column
 from titop.solvers.kernels.laws.rod_columns import ROWS, TABLE, move_columns, press_columns
 from titop.solvers.kernels.laws.rod_motion import (
-    ALL_STEPS,
     add_wrench_at,
-    bend_rod,
     clear_wrenches,
     counts_at,
+    move_outwards,
     press_forces,
     rod_at,
     room_at,
@@ -55,11 +54,11 @@ _COUNTS, _SPHERES, _SPHERE = TOUCHING, TOUCHING + 3, 2
 
 
 @helper
-def _bend(n, numbers, motion, still, kept):
+def _bend(rod, motion, still):
     """Write what is kept of the rod's places at its motion; `still` (n) are zeros."""
-    o, twist = 2 * layout.MOTION_SIZE, six(motion, 0, np.int64(layout.MOVING))
-    q, v = vector_at(address_of(motion, o), n), vector_at(address_of(motion, o + n), n)
-    bend_rod(n, numbers, _COUNTS, _SPHERE, q, v, still, twist, kept)
+    o, twist, rest = 2 * layout.MOTION_SIZE, six(motion, 0, np.int64(layout.MOVING)), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    q, v = vector_at(address_of(motion, o), rod.n), vector_at(address_of(motion, o + rod.n), rod.n)
+    move_outwards(rod, q, v, still, twist, rest)
 
 
 @helper
@@ -100,18 +99,17 @@ def _about_base(p, f, t):
 
 
 @helper
-def _push(n, inputs, numbers, motion, kept, loads):
+def _push(rod, inputs, numbers, motion, loads):
     """Write what all spheres press on everything with, and what lies beyond each place; return the least gap."""
-    rod, (spheres, steps, _) = row_at(*rod_at(numbers, _COUNTS, _SPHERE)), counts_at(numbers, _COUNTS)
-    (back, r, speed), least = contact.shape_of(motion), np.inf
-    clear_wrenches(steps, rod, kept)
-    for k in range(spheres):
+    kept, (back, r, speed), least = rod.kept, contact.shape_of(motion), np.inf
+    clear_wrenches(rod)
+    for k in range(counts_at(numbers, _COUNTS)[0]):
         i, bristle = _place(numbers, k), contact.bristle_of(inputs, motion, k)
         place, rate, spin = _seen(back, r, _centre(kept, i), minus(_twist(kept, i), speed))
         gap, f, t, _ = touch(numbers, place, rate, spin, _radius(numbers, k), bristle)
         add_wrench_at(kept, i, times(transposed(back), f), times(transposed(back), t))
         least = min(least, gap)
-    press_forces(n, steps, rod, kept, loads, 6)
+    press_forces(rod, loads, 6)
     for j in range(6):
         loads[0, j] = loads[0, 6 + j]
     put_six(loads, 0, 6, contact.on_shape(motion, six(loads, 0, 0)))
@@ -122,20 +120,21 @@ def _push(n, inputs, numbers, motion, kept, loads):
 def rod_contact_loads(ports, coordinates, inputs, numbers, motion, loads):
     """The sum of what happens at all spheres."""
     kept = np.empty((1, room_at(numbers, _COUNTS, _SPHERE)), motion.dtype)
-    _bend(coordinates, numbers, motion, np.zeros(coordinates, motion.dtype), kept)
-    _push(coordinates, inputs, numbers, motion, kept, loads)
+    rod = rods.Rod(coordinates, *rod_at(numbers, _COUNTS, _SPHERE), kept)
+    _bend(rod, motion, np.zeros(coordinates, motion.dtype))
+    _push(rod, inputs, numbers, motion, loads)
 
 
 @shared
 def _read_spheres(what, n, inputs, numbers, motion, result):
     """Write what is read of all spheres."""
     kept, (back, r, speed) = np.empty((1, room_at(numbers, _COUNTS, _SPHERE)), motion.dtype), contact.shape_of(motion)
-    _bend(n, numbers, motion, np.zeros(n, motion.dtype), kept)
+    _bend(rods.Rod(n, *rod_at(numbers, _COUNTS, _SPHERE), kept), motion, np.zeros(n, motion.dtype))
     contact.begin_reading(what, result)
     for k in range(counts_at(numbers, _COUNTS)[0]):
         i = _place(numbers, k)
-        place, rate, spin = _seen(back, r, _centre(kept, i), minus(_twist(kept, i), speed))
-        contact.read_sphere(what, inputs, numbers, motion, k, place, rate, spin, _radius(numbers, k), result)
+        seen = _seen(back, r, _centre(kept, i), minus(_twist(kept, i), speed))
+        contact.read_sphere(what, inputs, numbers, motion, k, seen, _radius(numbers, k), result)
 
 
 def _reading(what):
@@ -187,19 +186,20 @@ def _fix_places(V, rows, small):
 
 
 @helper
-def _add_sphere(n, w, V, columns, s, wrenches, at, small, sums, by_v, work):
+def _add_sphere(rod, i, w, V, columns, wrenches, small, rooms):
     """Add what a sphere changes of the wrench at its place with q, of what base and coordinates feel with v, and to the sums.
 
-    K and D stand in `small`, w is its wrench about the base's origin, V the twist of its place; `sums` has, for base (6) and
+    K and D stand in `small`, w is its wrench about the base's origin, V the twist of its place; `rooms` has, for base (6) and
     coordinates (n), rows of what changes with displacements of the shape and with twists of the base (6 each).
     """
+    n, s, at, (sums, by_v, work) = rod.n, ROWS * rod.n * i, 6 * rod.n * i, rooms
     _fix_places(V, 6, small)
     for c in range(6):
         put_column(small, 108, 6, c, minus(wrench_cross(unit(c), w), column_of(small, 72, 6, c)))
-    add_product(wrenches, at, 6, small, 72, 6, 1, columns, s, n)
-    add_product(wrenches, at, 6, small, 36, 6, 1, columns, s + 6 * n, n)
+    add_product(wrenches, at, small, 72, columns, s, n)
+    add_product(wrenches, at, small, 36, columns, s + 6 * n, n)
     clear(work, 0, 6 * n)
-    add_product(work, 0, 6, small, 36, 6, 1, columns, s, n)
+    add_product(work, 0, small, 36, columns, s, n)
     for r in range(6):
         add_scaled(by_v, r * n, 1.0, work, r * n, n)
         add_scaled(sums, 12 * r, 1.0, small, 108 + 6 * r, 6)
@@ -234,13 +234,13 @@ def _write_result(n, motion, loads, by_q, by_v, sums, slopes):
 @shared
 def rod_contact_slopes(ports, coordinates, inputs, numbers, motion, slopes):
     """What changes of all that as the shape, the base and the coordinates move."""
-    n, rod, (spheres, steps, _) = coordinates, row_at(*rod_at(numbers, _COUNTS, _SPHERE)), counts_at(numbers, _COUNTS)
-    dtype, (back, r, speed) = motion.dtype, contact.shape_of(motion)
+    n, dtype, (back, r, speed) = coordinates, motion.dtype, contact.shape_of(motion)
     kept, loads = np.empty((1, room_at(numbers, _COUNTS, _SPHERE)), dtype), np.empty((1, 12 + n), dtype)
-    places, turn = rods.intervals_of(rod) + 1 + steps, transposed(back)
-    _bend(n, numbers, motion, np.zeros(n, dtype), kept)
+    rod, turn = rods.Rod(n, *rod_at(numbers, _COUNTS, _SPHERE), kept), transposed(back)
+    places = rod.intervals + 1 + rod.ports
+    _bend(rod, motion, np.zeros(n, dtype))
     clear(slopes, 0, (12 + n) * (18 + 2 * n))
-    touches = _push(n, inputs, numbers, motion, kept, loads) < 0.0
+    touches = _push(rod, inputs, numbers, motion, loads) < 0.0
     if nowhere(touches):  # nothing changes
         return
     columns, wrenches = np.empty((1, ROWS * n * places), dtype), np.empty((1, 6 * n * places), dtype)
@@ -248,12 +248,12 @@ def rod_contact_slopes(ports, coordinates, inputs, numbers, motion, slopes):
     taken, t = np.empty((1, 6 * n), dtype), np.empty((1, contact.SPHERE_SLOPES), dtype)
     by_q, by_v = np.empty((1, (6 + n) * n), dtype), np.empty((1, (6 + n) * n), dtype)
     sums = np.empty((1, (6 + n) * 12), dtype)
-    move_columns(n, steps, ALL_STEPS, rod, kept, tables, columns)
+    move_columns(rod, tables, columns)
     clear(wrenches, 0, 6 * n * places)
     clear(by_q, 0, (6 + n) * n)
     clear(by_v, 0, (6 + n) * n)
     clear(sums, 0, (6 + n) * 12)
-    for k in range(spheres):
+    for k in range(counts_at(numbers, _COUNTS)[0]):
         i, radius, bristle = _place(numbers, k), _radius(numbers, k), contact.bristle_of(inputs, motion, k)
         p, V = _centre(kept, i), _twist(kept, i)
         place, rate, spin = _seen(back, r, p, minus(V, speed))
@@ -263,8 +263,8 @@ def rod_contact_slopes(ports, coordinates, inputs, numbers, motion, slopes):
             contact.write_sphere_slopes(numbers, place, rate, spin, radius, bristle, 9, t)
             _write_answer(t, back, p, minus(V, speed), f, small)
             w = _about_base(p, f, times(turn, torque))
-            _add_sphere(n, w, V, columns, ROWS * n * i, wrenches, 6 * n * i, small, sums, by_v, taken)
-    press_columns(n, steps, ALL_STEPS, ROWS, rod, kept, tables, columns, wrenches, small, by_q)
+            _add_sphere(rod, i, w, V, columns, wrenches, small, (sums, by_v, taken))
+    press_columns(rod, ROWS, tables, columns, wrenches, small, by_q)
     _write_result(n, motion, loads, by_q, by_v, sums, slopes)
     for k in range((12 + n) * (18 + 2 * n)):
         slopes[0, k] = select(touches, slopes[0, k], 0.0)
@@ -273,14 +273,14 @@ def rod_contact_slopes(ports, coordinates, inputs, numbers, motion, slopes):
 @shared
 def rod_contact_rates_slopes(ports, coordinates, inputs, numbers, motion, slopes):
     """What the motion changes of how all bristles bend, and each of these of the loads."""
-    n, rod, (spheres, steps, _) = coordinates, row_at(*rod_at(numbers, _COUNTS, _SPHERE)), counts_at(numbers, _COUNTS)
-    kept, (back, r, speed) = np.empty((1, room_at(numbers, _COUNTS, _SPHERE))), contact.shape_of(motion)
-    width, places = 18 + 2 * n, rods.intervals_of(rod) + 1 + steps
+    n, kept, (back, r, speed) = coordinates, np.empty((1, room_at(numbers, _COUNTS, _SPHERE))), contact.shape_of(motion)
+    rod = rods.Rod(n, *rod_at(numbers, _COUNTS, _SPHERE), kept)
+    width, places = 18 + 2 * n, rod.intervals + 1 + rod.ports
     t, small, columns = np.empty((1, contact.SPHERE_SLOPES)), np.empty((1, 108)), np.empty((1, ROWS * n * places))
-    _bend(n, numbers, motion, np.zeros(n), kept)
+    _bend(rod, motion, np.zeros(n))
     clear(slopes, 0, inputs * (width + 12 + n))
-    move_columns(n, steps, ALL_STEPS, rod, kept, np.empty((1, (places + 3) * TABLE)), columns)
-    for k in range(spheres):
+    move_columns(rod, np.empty((1, (places + 3) * TABLE)), columns)
+    for k in range(counts_at(numbers, _COUNTS)[0]):
         i, radius = _place(numbers, k), _radius(numbers, k)
         p, V, s = _centre(kept, i), _twist(kept, i), ROWS * n * i
         place, rate, spin = _seen(back, r, p, minus(V, speed))
@@ -312,14 +312,5 @@ def _add_bent(n, motion, small, row, columns, s, to, slopes):
     add_rows(slopes, to + 18 + n, by_twist, columns, s, n, n)
 
 
-CONTACT = interaction_stages(
-    "rod_contact",
-    rod_contact_loads,
-    _reading(contact.ENERGY),
-    rod_contact_slopes,
-    _reading(contact.GAP),
-    _reading(contact.BENDING),
-    _reading(contact.STRAIGHTENING),
-    rod_contact_rates_slopes,
-    _reading(contact.TOUCH),
-)
+_SLOPES = {"write_slopes": rod_contact_slopes, "write_rates_slopes": rod_contact_rates_slopes}
+CONTACT = interaction_stages("rod_contact", rod_contact_loads, **_SLOPES, **contact.read_by(_reading))

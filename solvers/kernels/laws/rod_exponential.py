@@ -18,6 +18,7 @@ from titop.solvers.native.kernel import helper
 
 #: One by the factorials.
 _F = tuple(1.0 / math.factorial(k) for k in range(32))
+_EVEN, _ODD = _F[8::2], _F[9::2]
 
 #: Above this squared angle (half a turn) closed forms lose no digits, below it twelve terms of a series are exact.
 SERIES = 10.0
@@ -30,8 +31,7 @@ def coefficients(s):
     They are c_2 and c_3 of Stumpff's functions ``c_k = sum_j (-s)^j/(k + 2 j)!``, for which ``c_k = 1/k! - s c_(k+2)`` and
     ``c_k' = (k c_(k+2) - c_(k+1))/2``.
     """
-    c8 = _stumpff(s, _F[8], _F[10], _F[12], _F[14], _F[16], _F[18], _F[20], _F[22], _F[24], _F[26], _F[28], _F[30])
-    c9 = _stumpff(s, _F[9], _F[11], _F[13], _F[15], _F[17], _F[19], _F[21], _F[23], _F[25], _F[27], _F[29], _F[31])
+    c8, c9 = _stumpff(s, _EVEN), _stumpff(s, _ODD)
     c7, c6 = _F[7] - s * c9, _F[6] - s * c8
     c5, c4 = _F[5] - s * c7, _F[4] - s * c6
     c3, c2 = _F[3] - s * c5, _F[2] - s * c4
@@ -49,11 +49,11 @@ def coefficients(s):
 
 
 @helper
-def _stumpff(s, x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11):
-    """Return ``x0 - s x1 + s^2 x2 - ...``, even and odd terms side by side."""
+def _stumpff(s, x):
+    """Return ``x[0] - s x[1] + s^2 x[2] - ...`` for twelve numbers, even and odd terms side by side."""
     t = s * s
-    even = x0 + t * (x2 + t * (x4 + t * (x6 + t * (x8 + t * x10))))
-    return even - s * (x1 + t * (x3 + t * (x5 + t * (x7 + t * (x9 + t * x11)))))
+    even = x[0] + t * (x[2] + t * (x[4] + t * (x[6] + t * (x[8] + t * x[10]))))
+    return even - s * (x[1] + t * (x[3] + t * (x[5] + t * (x[7] + t * (x[9] + t * x[11])))))
 
 
 @helper

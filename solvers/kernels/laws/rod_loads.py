@@ -11,17 +11,16 @@ import numpy as np
 
 from titop.blocks.laws.vectors import dot3
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
+from titop.solvers.kernels.interface.stages import address_of, vector_at
 from titop.solvers.kernels.laws import rod_numbers as rods
 from titop.solvers.kernels.laws.compiled_interactions import interaction_stages
 from titop.solvers.kernels.laws.matrices import add_product, clear, put_column
 from titop.solvers.kernels.laws.rod_columns import TABLE, add_held, press_columns, write_columns_at_base
 from titop.solvers.kernels.laws.rod_motion import (
-    ALL_STEPS,
     add_wrench_at,
-    bend_rod,
     clear_wrenches,
     counts_at,
+    move_outwards,
     press_forces,
     rod_at,
     room_at,
@@ -44,10 +43,10 @@ def _amplitude(inputs, numbers, motion):
 
 
 @helper
-def _bend(n, numbers, motion, still, kept):
+def _bend(rod, motion, still):
     """Write what is kept of the rod's places where it rests in its shape; `still` are n zeros."""
-    q, rest = vector_at(address_of(motion, 2 * layout.MOTION_SIZE), n), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    bend_rod(n, numbers, _COUNTS, _STATION, q, still, still, rest, kept)
+    rest = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    move_outwards(rod, vector_at(address_of(motion, 2 * layout.MOTION_SIZE), rod.n), still, still, rest, rest)
 
 
 @helper
@@ -68,23 +67,23 @@ def _wrench_at_base(amplitude, numbers, k, motion, kept):
 
 
 @helper
-def _press(n, amplitude, numbers, motion, kept, loads):
+def _press(rod, amplitude, numbers, motion, loads):
     """Write what the stations press on the base and the coordinates with, and what lies beyond each place."""
-    rod, (stations, steps, _) = row_at(*rod_at(numbers, _COUNTS, _STATION)), counts_at(numbers, _COUNTS)
-    clear_wrenches(steps, rod, kept)
-    for k in range(stations):
-        f, t = _wrench_at_base(amplitude, numbers, k, motion, kept)
-        add_wrench_at(kept, _place_of(numbers, k), f, t)
+    clear_wrenches(rod)
+    for k in range(counts_at(numbers, _COUNTS)[0]):
+        f, t = _wrench_at_base(amplitude, numbers, k, motion, rod.kept)
+        add_wrench_at(rod.kept, _place_of(numbers, k), f, t)
     clear(loads, 0, _BASE_WRENCH)
-    press_forces(n, steps, rod, kept, loads, _BASE_WRENCH)
+    press_forces(rod, loads, _BASE_WRENCH)
 
 
 @shared
 def load_loads(ports, coordinates, inputs, numbers, motion, loads):
     """The stations' wrenches on the rod; what they press on the world with is nobody's."""
     kept, still = np.empty((1, room_at(numbers, _COUNTS, _STATION)), motion.dtype), np.zeros(coordinates, motion.dtype)
-    _bend(coordinates, numbers, motion, still, kept)
-    _press(coordinates, _amplitude(inputs, numbers, motion), numbers, motion, kept, loads)
+    rod = rods.Rod(coordinates, *rod_at(numbers, _COUNTS, _STATION), kept)
+    _bend(rod, motion, still)
+    _press(rod, _amplitude(inputs, numbers, motion), numbers, motion, loads)
 
 
 @shared
@@ -93,7 +92,7 @@ def load_energy(ports, coordinates, inputs, numbers, motion, energy):
     energy[0, 0] = 0.0
     if numbers[0, 0] > 0.0 and inputs == 0:
         kept, still = np.empty((1, room_at(numbers, _COUNTS, _STATION)), motion.dtype), np.zeros(coordinates, motion.dtype)
-        _bend(coordinates, numbers, motion, still, kept)
+        _bend(rods.Rod(coordinates, *rod_at(numbers, _COUNTS, _STATION), kept), motion, still)
         for k in range(counts_at(numbers, _COUNTS)[0]):
             o, here = _HEAD + _STATION * k + 1, rods.kept_place(_place_of(numbers, k)) + 9
             p = rotate(motion, 0, _BASE, kept[0, here], kept[0, here + 1], kept[0, here + 2])
@@ -110,16 +109,16 @@ def _add_moved_force(n, f, place, kept, columns, small, wrenches):
         vx, vy, vz = cross(x[3], x[4], x[5], kept[0, here], kept[0, here + 1], kept[0, here + 2])
         mx, my, mz = cross(x[0] + vx, x[1] + vy, x[2] + vz, f[0], f[1], f[2])
         put_column(small, 0, 6, c, (0.0, 0.0, 0.0, mx, my, mz))
-    add_product(wrenches, s, 6, small, 0, 6, 1, columns, s, n)
+    add_product(wrenches, s, small, 0, columns, s, n)
 
 
 @helper
-def _add_turned(n, f, t, place, kept, columns, slopes, o, width):
+def _add_turned(rod, f, t, place, columns, slopes, o, width):
     """Add what turns of the base change of a wrench that keeps its direction: seen from the base, it turns back.
 
     To the rows of the base's wrench and of the efforts, `width` apart, three columns from ``slopes[0, o]``.
     """
-    here, s = rods.kept_place(place) + 9, 6 * n * place
+    n, kept, here, s = rod.n, rod.kept, rods.kept_place(place) + 9, 6 * rod.n * place
     for c in range(3):
         e = unit(c)
         gx, gy, gz = cross(f[0], f[1], f[2], e[0], e[1], e[2])
@@ -135,38 +134,31 @@ def _add_turned(n, f, t, place, kept, columns, slopes, o, width):
 @shared
 def load_slopes(ports, coordinates, inputs, numbers, motion, slopes):
     """What turns of the base and the coordinates change of the stations' wrenches and of what they press on."""
-    n, rod, (stations, steps, _) = coordinates, row_at(*rod_at(numbers, _COUNTS, _STATION)), counts_at(numbers, _COUNTS)
-    amplitude = _amplitude(inputs, numbers, motion)
-    kept, still, width = (
-        np.empty((1, room_at(numbers, _COUNTS, _STATION)), motion.dtype),
-        np.zeros(n, motion.dtype),
-        _BY_Q + 2 * n,
-    )
-    places = rods.intervals_of(rod) + 1 + steps
-    _bend(n, numbers, motion, still, kept)
-    _press(n, amplitude, numbers, motion, kept, np.empty((1, _BASE_WRENCH + 6 + n), motion.dtype))
-    columns, wrenches = np.empty((1, 6 * n * places), motion.dtype), np.empty((1, 6 * n * places), motion.dtype)
-    tables, small, by_q = (
-        np.empty((1, (places + 2) * TABLE), motion.dtype),
-        np.empty((1, TABLE + 18 * n), motion.dtype),
-        np.empty((1, (6 + n) * n), motion.dtype),
-    )
-    write_columns_at_base(n, steps, rod, kept, tables, small, columns)
+    n, dtype, amplitude, width = coordinates, motion.dtype, _amplitude(inputs, numbers, motion), _BY_Q + 2 * coordinates
+    kept, still = np.empty((1, room_at(numbers, _COUNTS, _STATION)), dtype), np.zeros(n, dtype)
+    rod = rods.Rod(n, *rod_at(numbers, _COUNTS, _STATION), kept)
+    places = rod.intervals + 1 + rod.ports
+    _bend(rod, motion, still)
+    _press(rod, amplitude, numbers, motion, np.empty((1, _BASE_WRENCH + 6 + n), dtype))
+    columns, wrenches = np.empty((1, 6 * n * places), dtype), np.empty((1, 6 * n * places), dtype)
+    tables, small = np.empty((1, (places + 2) * TABLE), dtype), np.empty((1, TABLE + 18 * n), dtype)
+    by_q = np.empty((1, (6 + n) * n), dtype)
+    write_columns_at_base(rod, tables, small, columns)
     clear(wrenches, 0, 6 * n * places)
     clear(by_q, 0, (6 + n) * n)
     clear(slopes, 0, (_BASE_WRENCH + 6 + n) * width)
-    for k in range(stations):
+    for k in range(counts_at(numbers, _COUNTS)[0]):
         place = _place_of(numbers, k)
         f, t = _wrench_at_base(amplitude, numbers, k, motion, kept)
         if numbers[0, 0] > 0.0:
             _add_moved_force(n, f, place, kept, columns, small, wrenches)
-            _add_turned(n, f, t, place, kept, columns, slopes, _BASE_WRENCH * width + _TURNS, width)
+            _add_turned(rod, f, t, place, columns, slopes, _BASE_WRENCH * width + _TURNS, width)
         else:
             here = rods.kept_place(place) + 9
             x, y, z = cross(kept[0, here], kept[0, here + 1], kept[0, here + 2], f[0], f[1], f[2])
             wrench = f[0], f[1], f[2], t[0] + x, t[1] + y, t[2] + z
             add_held(n, wrench, columns, 6 * n * place, small, wrenches, 6 * n * place)
-    press_columns(n, steps, ALL_STEPS, 6, rod, kept, tables, columns, wrenches, small, by_q)
+    press_columns(rod, 6, tables, columns, wrenches, small, by_q)
     for r in range(6 + n):
         for j in range(n):
             slopes[0, (_BASE_WRENCH + r) * width + _BY_Q + j] = by_q[0, r * n + j]

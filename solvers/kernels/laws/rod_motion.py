@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from titop.blocks.laws.vectors import product
-from titop.solvers.kernels.interface.records import is_used
 from titop.solvers.kernels.interface.stages import address_of, row_at
 from titop.solvers.kernels.laws import rod_numbers as rods
 from titop.solvers.kernels.laws.matrices import clear
@@ -42,31 +41,30 @@ ALL_STEPS = -1
 
 
 @shared
-def move_outwards(n, ports, used, numbers, q, v, a, twist, acceleration, kept):
+def move_outwards(rod, q, v, a, twist, acceleration):
     """Write poses, twists and accelerations of all places, and what the steps do, for the base's motion."""
-    intervals = rods.intervals_of(numbers)
+    numbers, kept = rod.numbers, rod.kept
     _put_pose(kept, 0, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0))
     put_six(kept, 0, rods.TWIST, twist)
     put_six(kept, 0, rods.RATE, acceleration)
-    for k in range(intervals + ports):
-        if k >= intervals and not is_used(used, k - intervals):
-            continue
-        o, here = rods.step_at(n, intervals, k), rods.kept_step(intervals, ports, k)
-        _write_strains(n, numbers, o, q, v, a, kept, here + rods.STRAINS)
-        _write_displacement(numbers[0, o], kept, here)
-        omega, first = six(kept, 0, here + rods.OMEGA), six(kept, 0, here + rods.OMEGA_RATE)
-        terms = expansion(omega)
-        _put_pose(kept, here, *displacement(omega, terms[0], terms[1]))
-        own = tangent(omega, terms[0], terms[1], first)
-        own_rate = plus(
-            tangent(omega, terms[0], terms[1], six(kept, 0, here + rods.OMEGA_SECOND)), tangent_rate(omega, terms, first)
-        )
-        begin, end = rods.kept_place(rods.start_of(n, intervals, numbers, k)), rods.kept_place(k + 1)
-        speed = plus(transport(kept, 0, here, six(kept, 0, begin + rods.TWIST)), own)
-        carried = transport(kept, 0, here, six(kept, 0, begin + rods.RATE))
-        compose(kept, begin, kept, here, kept, end)
-        put_six(kept, 0, end + rods.TWIST, speed)
-        put_six(kept, 0, end + rods.RATE, plus(plus(carried, own_rate), twist_cross(speed, own)))
+    for k in range(rod.intervals + rod.ports):
+        if rods.has_step(rod, k):
+            o, here = rods.step_at(rod, k), rods.kept_step(rod, k)
+            _write_strains(rod, o, q, v, a, here + rods.STRAINS)
+            _write_displacement(numbers[0, o], kept, here)
+            omega, first = six(kept, 0, here + rods.OMEGA), six(kept, 0, here + rods.OMEGA_RATE)
+            terms = expansion(omega)
+            _put_pose(kept, here, *displacement(omega, terms[0], terms[1]))
+            own = tangent(omega, terms[0], terms[1], first)
+            own_rate = plus(
+                tangent(omega, terms[0], terms[1], six(kept, 0, here + rods.OMEGA_SECOND)), tangent_rate(omega, terms, first)
+            )
+            begin, end = rods.kept_place(rods.start_of(rod, k)), rods.kept_place(k + 1)
+            speed = plus(transport(kept, 0, here, six(kept, 0, begin + rods.TWIST)), own)
+            carried = transport(kept, 0, here, six(kept, 0, begin + rods.RATE))
+            compose(kept, begin, kept, here, kept, end)
+            put_six(kept, 0, end + rods.TWIST, speed)
+            put_six(kept, 0, end + rods.RATE, plus(plus(carried, own_rate), twist_cross(speed, own)))
 
 
 @helper
@@ -85,8 +83,9 @@ def compose(a, i, b, k, t, o):
 
 
 @helper
-def _write_strains(n, numbers, o, q, v, a, kept, to):
+def _write_strains(rod, o, q, v, a, to):
     """Write both strains, their rates and second rates, six numbers each."""
+    n, numbers, kept = rod.n, rod.numbers, rod.kept
     for k in range(12):
         kept[0, to + k] = numbers[0, o + rods.REFERENCE + k]
         kept[0, to + 12 + k] = 0.0
@@ -125,9 +124,9 @@ def _write_displacement(length, kept, here):
 
 
 @helper
-def momentum_of(n, intervals, numbers, i, x):
+def momentum_of(rod, i, x):
     """Return the momentum of point i for a twist x of it."""
-    o, whole = rods.inertia_at(n, intervals) + 4 * i, rods.whole_at(numbers, i)
+    numbers, o, whole = rod.numbers, rods.inertia_at(rod.n, rod.intervals) + 4 * i, rods.whole_at(rod.numbers, i)
     if whole > 0:
         return full_times(numbers, 0, whole, x)
     mass = numbers[0, o]
@@ -138,13 +137,14 @@ def momentum_of(n, intervals, numbers, i, x):
 
 
 @helper
-def own_wrench(n, intervals, numbers, i, kept):
+def own_wrench(rod, i):
     """Return the wrench that moves point i alone."""
-    o, whole, place = rods.inertia_at(n, intervals) + 4 * i, rods.whole_at(numbers, i), rods.kept_place(i)
+    numbers, kept, place = rod.numbers, rod.kept, rods.kept_place(i)
+    o, whole = rods.inertia_at(rod.n, rod.intervals) + 4 * i, rods.whole_at(numbers, i)
     speed, rate = six(kept, 0, place + rods.TWIST), six(kept, 0, place + rods.RATE)
     if whole > 0:
         return plus(full_times(numbers, 0, whole, rate), _stirred_momentum(numbers, whole, speed))
-    taken = momentum_of(n, intervals, numbers, i, point_acceleration(speed, rate))
+    taken = momentum_of(rod, i, point_acceleration(speed, rate))
     tx, ty, tz = spun_moment(numbers, o, (speed[3], speed[4], speed[5]), (speed[3], speed[4], speed[5]))
     return taken[0], taken[1], taken[2], taken[3] + tx, taken[4] + ty, taken[5] + tz
 
@@ -163,34 +163,31 @@ def spun_moment(numbers, o, w, x):
 
 
 @helper
-def start_wrenches(n, ports, numbers, kept):
+def start_wrenches(rod):
     """Write the wrenches that move the points alone, and none of ports."""
-    intervals = rods.intervals_of(numbers)
-    for i in range(intervals + 1):
-        put_six(kept, 0, rods.kept_place(i) + rods.WRENCH, own_wrench(n, intervals, numbers, i, kept))
-    for p in range(ports):
-        put_six(kept, 0, rods.kept_place(intervals + 1 + p) + rods.WRENCH, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    clear_wrenches(rod)
+    for i in range(rod.intervals + 1):
+        put_six(rod.kept, 0, rods.kept_place(i) + rods.WRENCH, own_wrench(rod, i))
 
 
 @shared
-def press_inwards(n, ports, used, numbers, kept, efforts, to):
+def press_inwards(rod, efforts, to):
     """Add the wrenches to those at the places before, and the coordinates' efforts to ``efforts[0]`` from `to`."""
-    intervals = rods.intervals_of(numbers)
-    for k in range(intervals + ports - 1, -1, -1):
-        if k >= intervals and not is_used(used, k - intervals):
-            continue
-        o, here = rods.step_at(n, intervals, k), rods.kept_step(intervals, ports, k)
-        wrench = six(kept, 0, rods.kept_place(k + 1) + rods.WRENCH)
-        omega = six(kept, 0, here + rods.OMEGA)
-        terms = expansion(omega)
-        pressed = tangent_back(omega, terms[0], terms[1], wrench)
-        _write_pressures(numbers[0, o], pressed, kept, here)
-        first, second, pressures = o + rods.SHAPES, o + rods.SHAPES + n, here + rods.PRESSURES
-        for j in range(n):
-            at = pressures + int(numbers[0, rods.COMPONENTS + j])
-            efforts[0, to + j] += numbers[0, first + j] * kept[0, at] + numbers[0, second + j] * kept[0, at + 6]
-        begin = rods.kept_place(rods.start_of(n, intervals, numbers, k))
-        add_six(kept, 0, begin + rods.WRENCH, carry_wrench(kept, 0, here, wrench))
+    n, numbers, kept = rod.n, rod.numbers, rod.kept
+    for k in range(rod.intervals + rod.ports - 1, -1, -1):
+        if rods.has_step(rod, k):
+            o, here = rods.step_at(rod, k), rods.kept_step(rod, k)
+            wrench = six(kept, 0, rods.kept_place(k + 1) + rods.WRENCH)
+            omega = six(kept, 0, here + rods.OMEGA)
+            terms = expansion(omega)
+            pressed = tangent_back(omega, terms[0], terms[1], wrench)
+            _write_pressures(numbers[0, o], pressed, kept, here)
+            first, second, pressures = o + rods.SHAPES, o + rods.SHAPES + n, here + rods.PRESSURES
+            for j in range(n):
+                at = pressures + int(numbers[0, rods.COMPONENTS + j])
+                efforts[0, to + j] += numbers[0, first + j] * kept[0, at] + numbers[0, second + j] * kept[0, at + 6]
+            begin = rods.kept_place(rods.start_of(rod, k))
+            add_six(kept, 0, begin + rods.WRENCH, carry_wrench(kept, 0, here, wrench))
 
 
 @helper
@@ -220,11 +217,11 @@ def put_pressure(t, o, w):
 
 
 @helper
-def press_forces(n, steps, rod, kept, t, o):
+def press_forces(rod, t, o):
     """Write to ``t[0, o]`` the wrench at the base, then the efforts, of the wrenches kept of places; sum up those beyond."""
-    clear(t, o, 6 + n)
-    press_inwards(n, steps, ALL_STEPS, rod, kept, t, o + 6)
-    put_six(t, 0, o, six(kept, 0, rods.kept_place(0) + rods.WRENCH))
+    clear(t, o, 6 + rod.n)
+    press_inwards(rod, t, o + 6)
+    put_six(t, 0, o, six(rod.kept, 0, rods.kept_place(0) + rods.WRENCH))
 
 
 # -- the rod of an interaction: its numbers stand behind the counts of places on it, of steps to them and of these numbers, and
@@ -238,30 +235,25 @@ def counts_at(numbers, o):
 
 
 @helper
-def rod_at(numbers, o, size):
-    """Return address and count of the rod's numbers."""
-    places, _, count = counts_at(numbers, o)
-    return address_of(numbers, o + 3 + size * places), count
-
-
-@helper
 def room_at(numbers, o, size):
     """Return how many numbers are kept of the rod."""
-    return rods.kept_size(rods.intervals_of(row_at(*rod_at(numbers, o, size))), counts_at(numbers, o)[1])
+    places, steps, _ = counts_at(numbers, o)
+    return rods.kept_size(np.int64(numbers[0, o + 3 + size * places]), steps)
 
 
 @helper
-def bend_rod(n, numbers, o, size, q, v, still, twist, kept):
-    """Write what is kept of its places at a motion; its coordinates are not accelerated: `still` (n) are zeros."""
-    rod, rest = row_at(*rod_at(numbers, o, size)), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    move_outwards(n, counts_at(numbers, o)[1], ALL_STEPS, rod, q, v, still, twist, rest, kept)
+def rod_at(numbers, o, size):
+    """Return of a `Rod` what lies between its n and what is kept."""
+    places, steps, count = counts_at(numbers, o)
+    own = row_at(address_of(numbers, o + 3 + size * places), count)
+    return rods.intervals_of(own), steps, ALL_STEPS, own
 
 
 @helper
-def clear_wrenches(steps, rod, kept):
+def clear_wrenches(rod):
     """Let nothing press on the places of a rod."""
-    for i in range(rods.intervals_of(rod) + 1 + steps):
-        put_six(kept, 0, rods.kept_place(i) + rods.WRENCH, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    for i in range(rod.intervals + 1 + rod.ports):
+        put_six(rod.kept, 0, rods.kept_place(i) + rods.WRENCH, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
 
 
 @helper

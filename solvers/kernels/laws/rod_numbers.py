@@ -13,6 +13,9 @@ intervals come first, those of ports follow. Each ends in a *place*: place 0 is 
 
 from __future__ import annotations
 
+from collections import namedtuple
+
+from titop.solvers.kernels.interface.records import is_used
 from titop.solvers.native.kernel import helper
 
 #: Where it stands where these stand.
@@ -51,6 +54,10 @@ OMEGA_RATE = 54
 OMEGA_SECOND = 60
 PRESSURES = 66  # what presses on the two strains, in [k; s]
 _STEP = 78
+
+
+#: How many coordinates, intervals and ports a rod has, bits for the ports in use, its numbers, and what is kept of it.
+Rod = namedtuple("Rod", "n intervals ports used numbers kept")
 
 
 @helper
@@ -100,25 +107,31 @@ def _port_at(n, intervals, p):
 
 
 @helper
-def mounting_at(n, intervals, p):
+def mounting_at(rod, p):
     """Return where the p-th port stands at the end of its step."""
-    return _port_at(n, intervals, p) + 1 + _step_size(n)
+    return _port_at(rod.n, rod.intervals, p) + 1 + _step_size(rod.n)
 
 
 @helper
-def step_at(n, intervals, k):
+def has_step(rod, k):
+    """Tell whether step k is one of an interval or leads to a port in use."""
+    return k < rod.intervals or is_used(rod.used, k - rod.intervals)
+
+
+@helper
+def step_at(rod, k):
     """Return where step k stands."""
-    if k < intervals:
-        return COMPONENTS + n + k * _step_size(n)
-    return _port_at(n, intervals, k - intervals) + 1
+    if k < rod.intervals:
+        return COMPONENTS + rod.n + k * _step_size(rod.n)
+    return _port_at(rod.n, rod.intervals, k - rod.intervals) + 1
 
 
 @helper
-def start_of(n, intervals, numbers, k):
+def start_of(rod, k):
     """Return the place at which step k begins."""
-    if k < intervals:
+    if k < rod.intervals:
         return k
-    return int(numbers[0, _port_at(n, intervals, k - intervals)])
+    return int(rod.numbers[0, _port_at(rod.n, rod.intervals, k - rod.intervals)])
 
 
 @helper
@@ -128,15 +141,15 @@ def kept_place(i):
 
 
 @helper
-def kept_step(intervals, ports, k):
+def kept_step(rod, k):
     """Return where what is kept of a step begins."""
-    return (intervals + 1 + ports) * _PLACE + k * _STEP
+    return (rod.intervals + 1 + rod.ports) * _PLACE + k * _STEP
 
 
 @helper
 def kept_size(intervals, ports):
     """Return how many numbers are kept."""
-    return kept_step(intervals, ports, intervals + ports)
+    return (intervals + 1 + ports) * _PLACE + (intervals + ports) * _STEP
 
 
 def room_of(n, ports, numbers):

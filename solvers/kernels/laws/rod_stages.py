@@ -29,6 +29,7 @@ from titop.solvers.kernels.laws.matrices import (
     add_product,
     add_rows,
     add_scaled,
+    add_wide_product,
     clear,
     half_square,
     put_column,
@@ -76,64 +77,69 @@ from titop.solvers.native.kernel import helper
 _MATRIX = 12 * ROWS
 
 
-def _terms(n, ports, used, passive, known, stages, rod, q, v, a, twist, acceleration, law, room, slopes):
-    intervals, h, rest = rods.intervals_of(rod), bias_at(n), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    kept, columns = (
-        np.empty((1, rods.kept_size(intervals, ports)), q.dtype),
-        np.empty((1, 6 * n * (intervals + ports + 1)), q.dtype),
-    )
-    small = np.empty((1, TABLE + 6 * n), q.dtype)
-    move_outwards(n, ports, used, rod, q, v, np.zeros(n, q.dtype), twist, rest, kept)
-    start_wrenches(n, ports, rod, kept)
-    _write_passive(n, rod, q, v, passive, law, h + 6)
-    press_inwards(n, ports, used, rod, kept, law, h + 6)
-    put_six(law, 0, h, six(kept, 0, rods.WRENCH))
-    write_columns(n, ports, used, rod, kept, small, columns)
-    write_mass(n, rod, kept, columns, small, law)
-    for p in range(ports):
-        if not is_used(used, p):
-            continue
-        target, end, mounting = port_at(n, p), intervals + 1 + p, rods.mounting_at(n, intervals, p)
-        compose(kept, rods.kept_place(end), rod, mounting, law, target)
-        put_six(law, 0, target + layout.PORT_GAMMA, transport(rod, 0, mounting, six(kept, 0, rods.kept_place(end) + rods.RATE)))
-        clear(law, target + layout.PORT_S, 6 * n)
-        write_back_transport(rod, mounting, small, 0)
-        add_product(law, target + layout.PORT_S, 6, small, 0, 6, 1, columns, 6 * n * end, n)
+@helper
+def _rod_of(block):
+    """Return the block as a rod, with what is kept in its room."""
+    intervals = rods.intervals_of(block.numbers)
+    kept = row_at(block.room, rods.kept_size(intervals, block.ports))
+    return rods.Rod(block.n, intervals, block.ports, block.used, block.numbers, kept)
+
+
+def _terms(block):
+    n, numbers, law, intervals, h = block.n, block.numbers, block.law, rods.intervals_of(block.numbers), bias_at(block.n)
+    columns, small = np.empty((1, 6 * n * (intervals + block.ports + 1)), law.dtype), np.empty((1, TABLE + 6 * n), law.dtype)
+    kept = np.empty((1, rods.kept_size(intervals, block.ports)), law.dtype)
+    rod = rods.Rod(n, intervals, block.ports, block.used, numbers, kept)
+    move_outwards(rod, block.q, block.v, np.zeros(n, law.dtype), block.twist, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    start_wrenches(rod)
+    _write_passive(block, law, h + 6)
+    press_inwards(rod, law, h + 6)
+    put_six(law, 0, h, six(rod.kept, 0, rods.WRENCH))
+    write_columns(rod, small, columns)
+    write_mass(rod, columns, small, law)
+    for p in range(block.ports):
+        if is_used(block.used, p):
+            target, place, mounting = port_at(n, p), intervals + 1 + p, rods.mounting_at(rod, p)
+            end = rods.kept_place(place)
+            compose(rod.kept, end, numbers, mounting, law, target)
+            put_six(law, 0, target + layout.PORT_GAMMA, transport(numbers, 0, mounting, six(rod.kept, 0, end + rods.RATE)))
+            clear(law, target + layout.PORT_S, 6 * n)
+            write_back_transport(numbers, mounting, small, 0)
+            add_product(law, target + layout.PORT_S, small, 0, columns, 6 * n * place, n)
     return layout.OK
 
 
 @helper
-def _write_passive(n, rod, q, v, passive, t, o):
+def _write_passive(block, t, o):
     """Write the efforts of elasticity and damping."""
-    clear(t, o, n)
-    if passive:
-        add_passive(rod, rods.stiffness_at(n, rods.intervals_of(rod)), n, q, v, t, o)
+    clear(t, o, block.n)
+    if block.passive:
+        stiffness = rods.stiffness_at(block.n, rods.intervals_of(block.numbers))
+        add_passive(block.numbers, stiffness, block.n, block.q, block.v, t, o)
 
 
-def _outward(n, ports, used, passive, known, stages, rod, q, v, a, twist, acceleration, law, room, slopes):
-    intervals = rods.intervals_of(rod)
-    kept = row_at(room, rods.kept_size(intervals, ports))
-    move_outwards(n, ports, used, rod, q, v, a, twist, acceleration, kept)
-    for p in range(ports):
-        if is_used(used, p):
-            target, end, mounting = port_at(n, p), rods.kept_place(intervals + 1 + p), rods.mounting_at(n, intervals, p)
-            compose(kept, end, rod, mounting, law, target)
-            put_six(law, 0, target + layout.PORT_TWIST, transport(rod, 0, mounting, six(kept, 0, end + rods.TWIST)))
-            put_six(law, 0, target + layout.PORT_ACC, transport(rod, 0, mounting, six(kept, 0, end + rods.RATE)))
+def _outward(block):
+    rod, numbers, law = _rod_of(block), block.numbers, block.law
+    move_outwards(rod, block.q, block.v, block.a, block.twist, block.acceleration)
+    for p in range(block.ports):
+        if is_used(block.used, p):
+            target, end, mounting = port_at(rod.n, p), rods.kept_place(rod.intervals + 1 + p), rods.mounting_at(rod, p)
+            compose(rod.kept, end, numbers, mounting, law, target)
+            put_six(law, 0, target + layout.PORT_TWIST, transport(numbers, 0, mounting, six(rod.kept, 0, end + rods.TWIST)))
+            put_six(law, 0, target + layout.PORT_ACC, transport(numbers, 0, mounting, six(rod.kept, 0, end + rods.RATE)))
     return layout.OK
 
 
-def _inward(n, ports, used, passive, known, stages, rod, q, v, a, twist, acceleration, law, room, slopes):
-    intervals, efforts = rods.intervals_of(rod), result_at(n) + 6
-    kept = row_at(room, rods.kept_size(intervals, ports))
-    start_wrenches(n, ports, rod, kept)
-    for p in range(ports):
-        if is_used(used, p):
-            wrench, mounting = six(law, 0, port_at(n, p) + layout.PORT_WRENCH), rods.mounting_at(n, intervals, p)
-            put_six(kept, 0, rods.kept_place(intervals + 1 + p) + rods.WRENCH, carry_wrench(rod, 0, mounting, wrench))
-    _write_passive(n, rod, q, v, passive, law, efforts)
-    press_inwards(n, ports, used, rod, kept, law, efforts)
-    put_six(law, 0, result_at(n), six(kept, 0, rods.WRENCH))
+def _inward(block):
+    rod, law, efforts = _rod_of(block), block.law, result_at(block.n) + 6
+    start_wrenches(rod)
+    for p in range(block.ports):
+        if is_used(block.used, p):
+            wrench, end = six(law, 0, port_at(rod.n, p) + layout.PORT_WRENCH), rods.kept_place(rod.intervals + 1 + p)
+            put_six(rod.kept, 0, end + rods.WRENCH, carry_wrench(rod.numbers, 0, rods.mounting_at(rod, p), wrench))
+    _write_passive(block, law, efforts)
+    press_inwards(rod, law, efforts)
+    put_six(law, 0, result_at(rod.n), six(rod.kept, 0, rods.WRENCH))
     return layout.OK
 
 
@@ -146,45 +152,44 @@ def _energy(n, rod, q):
 # rigid body's does, Z twice X (see `tree_derivatives`)
 
 
-def _slopes(n, ports, used, passive, known, stages, rod, q, v, a, twist, acceleration, law, room, slopes):
+def _slopes(block):
     """Write the linearised law, M and every S; see `stages`."""
-    intervals = rods.intervals_of(rod)
-    places, kept = intervals + 1 + ports, row_at(room, rods.kept_size(intervals, ports))
-    columns, wrenches = np.empty((1, places * ROWS * n), q.dtype), np.empty((1, places * 6 * n), q.dtype)
-    tables, small = np.empty((1, (intervals + ports + 3) * TABLE), q.dtype), np.empty((1, _MATRIX + 36 + ROWS * n), q.dtype)
-    own = np.empty((1, 6 * n), q.dtype)
-    clear(slopes, 0, slopes_size(n, ports))
+    n, rod, law, slopes = block.n, _rod_of(block), block.law, block.slopes
+    places, kept = rod.intervals + 1 + rod.ports, rod.kept
+    columns, wrenches = np.empty((1, places * ROWS * n), law.dtype), np.empty((1, places * 6 * n), law.dtype)
+    tables, small = np.empty((1, (places + 2) * TABLE), law.dtype), np.empty((1, _MATRIX + 36 + ROWS * n), law.dtype)
+    own = np.empty((1, 6 * n), law.dtype)
+    clear(slopes, 0, slopes_size(n, rod.ports))
     clear(law, 0, bias_at(n))
-    if passive:
-        add_passive_slopes(rod, rods.stiffness_at(n, intervals), n, slopes)
-    move_columns(n, ports, used, rod, kept, tables, columns)
+    if block.passive:
+        add_passive_slopes(rod.numbers, rods.stiffness_at(n, rod.intervals), n, slopes)
+    move_columns(rod, tables, columns)
     clear(wrenches, 0, places * 6 * n)
-    for i in range(intervals + 1):
-        if is_massive(n, intervals, rod, i):
-            _add_point(n, intervals, rod, i, kept, twist, columns, wrenches, small, own, law, slopes)
+    for i in range(rod.intervals + 1):
+        if is_massive(rod, i):
+            _add_point(block, rod, i, columns, wrenches, small, own)
     mirror_mass(n, law)
-    for p in range(ports):
-        if is_used(used, p):
-            place = intervals + 1 + p
+    for p in range(rod.ports):
+        if is_used(rod.used, p):
+            place = rod.intervals + 1 + p
             wrench = carry_wrench(kept, 0, rods.kept_place(place), six(kept, 0, rods.kept_place(place) + rods.WRENCH))
             add_held(n, wrench, columns, ROWS * n * place, small, wrenches, 6 * n * place)
-    press_columns(n, ports, used, ROWS, rod, kept, tables, columns, wrenches, small, slopes)
-    for p in range(ports):
-        if is_used(used, p):
-            _write_port(n, p, columns, ROWS * n * (intervals + 1 + p), small, law, slopes)
+    press_columns(rod, ROWS, tables, columns, wrenches, small, slopes)
+    for p in range(rod.ports):
+        if is_used(rod.used, p):
+            _write_port(n, p, columns, ROWS * n * (rod.intervals + 1 + p), small, law, slopes)
     return layout.OK
 
 
 @helper
-def _add_point(n, intervals, numbers, i, kept, twist, columns, wrenches, small, own, law, slopes):
+def _add_point(block, rod, i, columns, wrenches, small, own):
     """Add to M and to the slopes what a point does, and write what its wrench changes by with q; `own` is room for its S."""
-    place, s = rods.kept_place(i), ROWS * n * i
-    by_twist, by_q = _MATRIX, _MATRIX + 36
+    n, slopes, s, by_twist, by_q = block.n, block.slopes, ROWS * block.n * i, _MATRIX, _MATRIX + 36
     by_v = by_q + 6 * n
-    _write_point(n, intervals, numbers, i, kept, own_wrench(n, intervals, numbers, i, kept), twist, small)
+    _write_point(rod, i, own_wrench(rod, i), block.twist, small)
     clear(small, by_q, 12 * n)
     for r in range(2):
-        add_product(small, by_q + 6 * n * r, 6, small, 6 * ROWS * r, ROWS, 3 - r, columns, s, n)
+        add_wide_product(small, by_q + 6 * n * r, small, 6 * ROWS * r, (6, ROWS, 3 - r), columns, s, n)
     add_scaled(wrenches, 6 * n * i, 1.0, small, by_q, 6 * n)
     add_scaled(slopes, by_rate_at(n), 1.0, small, by_v, 6 * n)
     add_scaled(slopes, by_twist_at(n), 1.0, small, by_twist, 36)
@@ -193,21 +198,21 @@ def _add_point(n, intervals, numbers, i, kept, twist, columns, wrenches, small, 
         add_rows(slopes, by_rate_at(n) + (6 + j) * n, x, small, by_v, n, n)
         add_rows(slopes, by_twist_at(n) + 6 * (6 + j), x, small, by_twist, 6, 6)
     clear(own, 0, 6 * n)
-    write_back_transport(kept, place, small, 0)
-    add_product(own, 0, 6, small, 0, 6, 1, columns, s, n)
-    add_mass(n, intervals, numbers, i, kept, own, 0, small, law)
+    write_back_transport(rod.kept, rods.kept_place(i), small, 0)
+    add_product(own, 0, small, 0, columns, s, n)
+    add_mass(rod, i, own, 0, small, block.law)
 
 
 @helper
-def _write_point(n, intervals, numbers, i, kept, wrench, twist, t):
+def _write_point(rod, i, wrench, twist, t):
     """Write ``[[-ad()^T F, B, I], [B, 2 I, 0]]``, in the axes of the base, then ``I ad(V) + B`` for its twist V."""
-    place = rods.kept_place(i)
+    kept, place = rod.kept, rods.kept_place(i)
     speed, wrench = six(kept, 0, place + rods.TWIST), carry_wrench(kept, 0, place, wrench)
     clear(t, 0, _MATRIX)
     for c in range(6):
         x = transport(kept, 0, place, unit(c))
-        taken = momentum_of(n, intervals, numbers, i, x)
-        stirred = carry_wrench(kept, 0, place, _stirred(n, intervals, numbers, i, speed, x))
+        taken = momentum_of(rod, i, x)
+        stirred = carry_wrench(kept, 0, place, _stirred(rod, i, speed, x))
         taken = carry_wrench(kept, 0, place, taken)
         put_column(t, 0, ROWS, c, wrench_cross(unit(c), wrench))
         put_column(t, 0, ROWS, 6 + c, stirred)
@@ -215,17 +220,17 @@ def _write_point(n, intervals, numbers, i, kept, wrench, twist, t):
         put_column(t, 6 * ROWS, ROWS, c, stirred)
         put_column(t, 6 * ROWS, ROWS, 6 + c, scaled(2.0, taken))
         along = transport(kept, 0, place, twist_cross(twist, unit(c)))
-        moved = carry_wrench(kept, 0, place, momentum_of(n, intervals, numbers, i, along))
+        moved = carry_wrench(kept, 0, place, momentum_of(rod, i, along))
         put_column(t, _MATRIX, 6, c, plus(moved, stirred))
 
 
 @helper
-def _stirred(n, intervals, numbers, i, speed, x):
+def _stirred(rod, i, speed, x):
     """Return B of point i times the twist x: ``I ad(x) V - ad(x)^T I V - ad(V)^T I x`` for its twist V.
 
     Of mass and moments ``[2 m x x v; x x J w + w x J x - J (w x x)]``, x now the turn alone.
     """
-    o, whole = rods.inertia_at(n, intervals) + 4 * i, rods.whole_at(numbers, i)
+    numbers, o, whole = rod.numbers, rods.inertia_at(rod.n, rod.intervals) + 4 * i, rods.whole_at(rod.numbers, i)
     if whole > 0:
         crossed = full_times(numbers, 0, whole, twist_cross(x, speed))
         pressed = wrench_cross(x, full_times(numbers, 0, whole, speed))
@@ -249,7 +254,7 @@ def _write_port(n, p, columns, s, small, law, slopes):
     subspace, at = port_at(n, p) + layout.PORT_S, columns_at(n, p)
     clear(small, 36, ROWS * n)
     for k in range(3):
-        add_product(small, 36 + 6 * n * k, 6, small, 0, 6, 1, columns, s + 6 * n * k, n)
+        add_product(small, 36 + 6 * n * k, small, 0, columns, s + 6 * n * k, n)
     for k in range(6 * n):
         x = small[0, 36 + 6 * n + k]
         law[0, subspace + k] = small[0, 36 + k]

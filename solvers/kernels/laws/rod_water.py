@@ -14,9 +14,9 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import by_rate_at, by_twist_at
 from titop.solvers.kernels.laws import rod_numbers as rods
 from titop.solvers.kernels.laws.compiled_laws import CompiledSurroundings
-from titop.solvers.kernels.laws.matrices import add_product, add_rows, add_scaled, clear, put_column
+from titop.solvers.kernels.laws.matrices import add_rows, add_scaled, add_wide_product, clear, put_column
 from titop.solvers.kernels.laws.rod_columns import ROWS, TABLE, move_columns, press_columns, write_columns_at_base
-from titop.solvers.kernels.laws.rod_motion import ALL_STEPS, move_outwards, press_forces
+from titop.solvers.kernels.laws.rod_motion import move_outwards, press_forces
 from titop.solvers.kernels.spatial.algebra import (
     carry_wrench,
     column_of,
@@ -114,13 +114,13 @@ def _by_current(t, o, speed, c, x):
 
 
 @helper
-def _at_point(rod, i, kept, g, c, moving):
+def _at_point(rod, i, g, c, moving):
     """Return the wrench on point i, in its axes; gravity and current in those of the base."""
-    o, here = rods.fluid_point_at(rods.fluid_at(rod), i), rods.kept_place(i)
-    wrench = _weight(rod, o, rotate_back(kept, 0, here, g[0], g[1], g[2]))
+    o, kept, here = rods.fluid_point_at(rods.fluid_at(rod.numbers), i), rod.kept, rods.kept_place(i)
+    wrench = _weight(rod.numbers, o, rotate_back(kept, 0, here, g[0], g[1], g[2]))
     if moving:
         current = rotate_back(kept, 0, here, c[0], c[1], c[2])
-        return plus(wrench, _stream(rod, o, six(kept, 0, here + rods.TWIST), current))
+        return plus(wrench, _stream(rod.numbers, o, six(kept, 0, here + rods.TWIST), current))
     return wrench
 
 
@@ -139,55 +139,56 @@ def is_moving(numbers, fluid):
 
 
 @helper
-def _press(n, rod, moving, q, v, still, twist, fields, kept, efforts):
+def _press(block, rod, moving, still, fields, efforts):
     """Write what the fluid presses on the base and the coordinates with, not accelerated: `still` (n). No port takes part."""
-    rest = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    move_outwards(n, 0, 0, rod, q, v, still, six(twist, 0, 0), rest, kept)
-    for i in range(rods.intervals_of(rod) + 1):
-        put_six(kept, 0, rods.kept_place(i) + rods.WRENCH, _at_point(rod, i, kept, fields[0], fields[1], moving))
-    press_forces(n, 0, rod, kept, efforts, 0)
+    move_outwards(rod, block.q, block.v, still, six(block.twist, 0, 0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    for i in range(rod.intervals + 1):
+        put_six(rod.kept, 0, rods.kept_place(i) + rods.WRENCH, _at_point(rod, i, fields[0], fields[1], moving))
+    press_forces(rod, efforts, 0)
 
 
-def _apply(n, applying, rod, q, v, twist, pose, gravity, efforts):
-    fluid, kept = rods.fluid_at(rod), np.empty((1, rods.kept_size(rods.intervals_of(rod), 0)), q.dtype)
-    fields, moving = fields_of(rod, fluid, pose, gravity), applying > 1 and is_moving(rod, fluid)
-    _press(n, rod, moving, q, v, np.zeros(n, q.dtype), twist, fields, kept, efforts)
+def _apply(block, efforts):
+    n, numbers, fluid, dtype = block.n, block.numbers, rods.fluid_at(block.numbers), block.q.dtype
+    intervals = rods.intervals_of(numbers)
+    rod = rods.Rod(n, intervals, 0, 0, numbers, np.empty((1, rods.kept_size(intervals, 0)), dtype))
+    fields, moving = fields_of(numbers, fluid, block.pose, block.gravity), block.applying > 1 and is_moving(numbers, fluid)
+    _press(block, rod, moving, np.zeros(n, dtype), fields, efforts)
     return layout.OK
 
 
-def _apply_slopes(n, applying, rod, q, v, twist, pose, gravity, slopes):
-    places, fluid, pressed = rods.intervals_of(rod) + 1, rods.fluid_at(rod), np.empty((1, 6 + n), q.dtype)
-    fields, moving = fields_of(rod, fluid, pose, gravity), is_moving(rod, fluid)
-    rows = ROWS if moving else 6
-    kept, columns = np.empty((1, rods.kept_size(places - 1, 0)), q.dtype), np.empty((1, rows * n * places), q.dtype)
-    wrenches, tables = np.empty((1, 6 * n * places), q.dtype), np.empty((1, (places + 2) * TABLE), q.dtype)
-    small = np.empty((1, _BY_Q + 18 * n), q.dtype)
-    _press(n, rod, moving, q, v, np.zeros(n, q.dtype), twist, fields, kept, pressed)
+def _apply_slopes(block, slopes):
+    n, numbers, fluid, dtype = block.n, block.numbers, rods.fluid_at(block.numbers), block.q.dtype
+    fields, moving = fields_of(numbers, fluid, block.pose, block.gravity), is_moving(numbers, fluid)
+    places, rows, pressed = rods.intervals_of(numbers) + 1, ROWS if moving else 6, np.empty((1, 6 + n), dtype)
+    rod = rods.Rod(n, places - 1, 0, 0, numbers, np.empty((1, rods.kept_size(places - 1, 0)), dtype))
+    columns, wrenches = np.empty((1, rows * n * places), dtype), np.empty((1, 6 * n * places), dtype)
+    tables, small = np.empty((1, (places + 2) * TABLE), dtype), np.empty((1, _BY_Q + 18 * n), dtype)
+    _press(block, rod, moving, np.zeros(n, dtype), fields, pressed)
     if moving:
-        move_columns(n, 0, ALL_STEPS, rod, kept, tables, columns)
+        move_columns(rod, tables, columns)
     else:
-        write_columns_at_base(n, 0, rod, kept, tables, small, columns)
+        write_columns_at_base(rod, tables, small, columns)
     clear(wrenches, 0, 6 * n * places)
     clear(slopes, 0, (6 + n) * (2 * n + 12))
     for i in range(places):
-        _add_point(n, rod, i, moving, rows, fields, kept, columns, wrenches, small, slopes)
-    press_columns(n, 0, ALL_STEPS, rows, rod, kept, tables, columns, wrenches, small, slopes)
+        _add_point(rod, i, moving, fields, columns, wrenches, small, slopes)
+    press_columns(rod, rows, tables, columns, wrenches, small, slopes)
     return layout.OK
 
 
 @helper
-def _add_point(n, rod, i, moving, rows, fields, kept, columns, wrenches, small, slopes):
+def _add_point(rod, i, moving, fields, columns, wrenches, small, slopes):
     """Add to the slopes what the wrench on a point does, and write what it changes by with q."""
-    s, by_v, turning = rows * n * i, _BY_Q + 6 * n, (6 + n) * (2 * n + 6)
-    _write_point(rod, i, moving, fields, kept, small)
+    n, s, by_v, turning = rod.n, (ROWS if moving else 6) * rod.n * i, _BY_Q + 6 * rod.n, (6 + rod.n) * (2 * rod.n + 6)
+    _write_point(rod, i, moving, fields, small)
     clear(small, _BY_Q, 12 * n)
-    add_product(small, _BY_Q, 6, small, 0, 12, 2 if moving else 1, columns, s, n)
+    add_wide_product(small, _BY_Q, small, 0, (6, 12, 2 if moving else 1), columns, s, n)
     add_scaled(wrenches, 6 * n * i, 1.0, small, _BY_Q, 6 * n)
     add_scaled(slopes, turning, 1.0, small, _BY_TURN, 36)
     for j in range(n):
         add_rows(slopes, turning + 6 * (6 + j), column_of(columns, s, n, j), small, _BY_TURN, 6, 6)
     if moving:
-        add_product(small, by_v, 6, small, 6, 12, 1, columns, s, n)
+        add_wide_product(small, by_v, small, 6, (6, 12, 1), columns, s, n)
         add_scaled(slopes, by_rate_at(n), 1.0, small, by_v, 6 * n)
         for r in range(6):
             add_scaled(slopes, by_twist_at(n) + 6 * r, 1.0, small, 12 * r + 6, 6)
@@ -198,22 +199,22 @@ def _add_point(n, rod, i, moving, rows, fields, kept, columns, wrenches, small, 
 
 
 @helper
-def _write_point(rod, i, moving, fields, kept, t):
+def _write_point(rod, i, moving, fields, t):
     """Write in the axes of the base what a twist of a point changes of its wrench, held by it and turned, and by its speed.
 
     ``[-ad()^T W + G, N]``, then G, of turns alone.
     """
-    o, here = rods.fluid_point_at(rods.fluid_at(rod), i), rods.kept_place(i)
-    speed, wrench = six(kept, 0, here + rods.TWIST), _at_point(rod, i, kept, fields[0], fields[1], moving)
+    numbers, kept, o, here = rod.numbers, rod.kept, rods.fluid_point_at(rods.fluid_at(rod.numbers), i), rods.kept_place(i)
+    speed, wrench = six(kept, 0, here + rods.TWIST), _at_point(rod, i, fields[0], fields[1], moving)
     g = rotate_back(kept, 0, here, fields[0][0], fields[0][1], fields[0][2])
     c = rotate_back(kept, 0, here, fields[1][0], fields[1][1], fields[1][2])
     wrench = carry_wrench(kept, 0, here, wrench)
     for k in range(6):
         x = transport(kept, 0, here, unit(k))
-        turned = _weight(rod, o, cross(g[0], g[1], g[2], x[3], x[4], x[5]))
+        turned = _weight(numbers, o, cross(g[0], g[1], g[2], x[3], x[4], x[5]))
         if moving:
-            turned = plus(turned, _by_current(rod, o, speed, c, cross(c[0], c[1], c[2], x[3], x[4], x[5])))
-            put_column(t, 6, 12, k, carry_wrench(kept, 0, here, _by_twist(rod, o, speed, c, x)))
+            turned = plus(turned, _by_current(numbers, o, speed, c, cross(c[0], c[1], c[2], x[3], x[4], x[5])))
+            put_column(t, 6, 12, k, carry_wrench(kept, 0, here, _by_twist(numbers, o, speed, c, x)))
         turned = carry_wrench(kept, 0, here, turned)
         put_column(t, 0, 12, k, plus(wrench_cross(unit(k), wrench), turned))
         put_column(t, _BY_TURN, 6, k, turned)

@@ -8,6 +8,8 @@ A point stands at p in the frame of the body and moves by c against the shape; t
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import numpy as np
 
 from titop.blocks.basics.choices import nowhere, select
@@ -91,10 +93,8 @@ def _write_forces(n, inputs, numbers, motion, points, forces, loads):
 
 def _act(ports, coordinates, inputs, states, stages, numbers, motion, loads):
     n, points = coordinates, np.int64(numbers[0, TOUCHING])
-    shared, columns = (
-        np.empty((1, _shared_size(n, numbers)), motion.dtype),
-        np.empty((1, (_COLUMNS + 3 * n) * points), motion.dtype),
-    )
+    shared = np.empty((1, _shared_size(n, numbers)), motion.dtype)
+    columns = np.empty((1, (_COLUMNS + 3 * n) * points), motion.dtype)
     status = _run(n, stages, soft.COLUMNS, numbers, motion, columns, columns, shared)
     _write_forces(n, inputs, numbers, motion, columns, np.empty((1, 3 * points), motion.dtype), loads)
     return status
@@ -103,21 +103,23 @@ def _act(ports, coordinates, inputs, states, stages, numbers, motion, loads):
 def _reading(what):
     def read(ports, coordinates, inputs, states, stages, numbers, motion, result):
         n, points = coordinates, np.int64(numbers[0, TOUCHING])
-        shared, columns = (
-            np.empty((1, _shared_size(n, numbers)), motion.dtype),
-            np.empty((1, (_COLUMNS + 3 * n) * points), motion.dtype),
-        )
+        shared = np.empty((1, _shared_size(n, numbers)), motion.dtype)
+        columns = np.empty((1, (_COLUMNS + 3 * n) * points), motion.dtype)
         status, against = _run(n, stages, soft.COLUMNS, numbers, motion, columns, columns, shared), _against(motion)
         contact.begin_reading(what, result)
         for k in range(points):
-            place, rate, still = _seen(against, columns, (_COLUMNS + 3 * n) * k)
-            contact.read_sphere(what, inputs, numbers, motion, k, place, rate, still, _radius(numbers, k), result)
+            seen = _seen(against, columns, (_COLUMNS + 3 * n) * k)
+            contact.read_sphere(what, inputs, numbers, motion, k, seen, _radius(numbers, k), result)
         return status
 
     return read
 
 
 # -- derivatives: the numbers of a point in ``points[0]`` from `o` are p, u, b, J and du/dq
+
+#: Such a point of a body with n coordinates, what `_write_answer` writes of it, and where its bristle's rows of the `slopes`
+#: begin, in bristles, or -1 for those of loads; columns are `width`.
+_Point = namedtuple("_Point", "n points o answer bristle slopes width")
 
 
 @helper
@@ -134,31 +136,33 @@ def _write_answer(t, row, turn, back, answer):
 
 
 @helper
-def _put_change(n, points, o, answer, dp, dc, turned, lever, bristle, slopes, column, width):
+def _put_change(point, dp, dc, turned, lever, column):
     """Add to a column what changes of a point's place and of its velocity against the shape change.
 
     Of the loads, where its force is `turned` and has another `lever` besides; or, in the rows from its `bristle` on, of how
     this bends.
     """
-    a, b = times(matrix_of(answer, 0, 0), dp), times(matrix_of(answer, 0, np.int64(9)), dc)
+    a, b = times(matrix_of(point.answer, 0, 0), dp), times(matrix_of(point.answer, 0, np.int64(9)), dc)
     x, y, z = a[0] + b[0], a[1] + b[1], a[2] + b[2]
-    if bristle >= 0:
-        o = bristle * width + column
+    slopes, width = point.slopes, point.width
+    if point.bristle >= 0:
+        o = point.bristle * width + column
         slopes[0, o], slopes[0, o + width], slopes[0, o + 2 * width] = x, y, z
         return
     df = x + turned[0], y + turned[1], z + turned[2]
-    torque = cross3(three_at(points, o), df)
+    torque = cross3(three_at(point.points, point.o), df)
     for k in range(3):
         slopes[0, k * width + column] += df[k]
         slopes[0, (3 + k) * width + column] += torque[k] + lever[k]
-    for j in range(n):
-        x, y, z = column_of_three(points, o + _BENDS, n, j)
+    for j in range(point.n):
+        x, y, z = column_of_three(point.points, point.o + _BENDS, point.n, j)
         slopes[0, (12 + j) * width + column] += x * df[0] + y * df[1] + z * df[2]
 
 
 @helper
-def _put_point(n, motion, points, o, f, answer, bristle, slopes, width):
+def _put_point(point, motion, f):
     """Add to all columns what a point that the force f pushes changes there, see `_put_change`."""
+    n, points, o = point.n, point.points, point.o
     base, p, u, none = six(motion, 0, FIRST_TWIST), three_at(points, o), three_at(points, o + 3), (0.0, 0.0, 0.0)
     (_, _, speed), J = contact.shape_of(motion), o + _BENDS
     V = minus(base, speed)
@@ -168,27 +172,24 @@ def _put_point(n, motion, points, o, f, answer, bristle, slopes, width):
         moved, flow = column_of_three(points, J, n, j), column_of_three(points, J + 3 * n, n, j)
         x, y, z = cross3((V[3], V[4], V[5]), moved)
         dc = flow[0] + x, flow[1] + y, flow[2] + z
-        _put_change(n, points, o, answer, moved, dc, none, cross3(moved, f), bristle, slopes, 18 + j, width)
-        _put_change(n, points, o, answer, none, moved, none, none, bristle, slopes, 18 + n + j, width)
+        _put_change(point, moved, dc, none, cross3(moved, f), 18 + j)
+        _put_change(point, none, moved, none, none, 18 + n + j)
     for c in range(6):
         along = carry_twist(motion, 0, SECOND, unit(c))
         turn, (x, y, z) = (along[3], along[4], along[5]), contact.velocity_at(along, p)
         away, a, b = (-x, -y, -z), cross3(turn, whole), cross3(turning, (x, y, z))
         dc = b[0] - a[0], b[1] - a[1], b[2] - a[2]
-        _put_change(n, points, o, answer, away, dc, cross3(turn, f), none, bristle, slopes, c, width)
-        _put_change(n, points, o, answer, none, contact.velocity_at(unit(c), p), none, none, bristle, slopes, 6 + c, width)
-        _put_change(n, points, o, answer, none, away, none, none, bristle, slopes, 12 + c, width)
+        _put_change(point, away, dc, cross3(turn, f), none, c)
+        _put_change(point, none, contact.velocity_at(unit(c), p), none, none, 6 + c)
+        _put_change(point, none, away, none, none, 12 + c)
 
 
 def _slopes(ports, coordinates, inputs, states, stages, numbers, motion, slopes):
     n, points, width = coordinates, np.int64(numbers[0, TOUCHING]), 18 + 2 * coordinates
     dtype, turn, against = motion.dtype, matrix_of(motion, 0, SECOND), _against(motion)
     shared, columns = np.empty((1, _shared_size(n, numbers)), dtype), np.empty((1, (_COLUMNS + 3 * n) * points), dtype)
-    forces, loads, t = (
-        np.empty((1, 3 * points), dtype),
-        np.empty((1, 12 + n), dtype),
-        np.empty((1, contact.SPHERE_SLOPES), dtype),
-    )
+    forces, loads = np.empty((1, 3 * points), dtype), np.empty((1, 12 + n), dtype)
+    t = np.empty((1, contact.SPHERE_SLOPES), dtype)
     bends, answer, back = np.empty((1, n * n + (_BENDS + 9 * n) * points), dtype), np.empty((1, 18), dtype), against[0]
     clear(slopes, 0, (12 + n) * width)
     status = _run(n, stages, soft.COLUMNS, numbers, motion, columns, columns, shared)
@@ -203,7 +204,7 @@ def _slopes(ports, coordinates, inputs, states, stages, numbers, motion, slopes)
             _write_answer(t, 0, turn, back, answer)
             for j in range(18):
                 answer[0, j] = select(pushed, answer[0, j], 0.0)
-            _put_point(n, motion, bends, o, f, answer, -1, slopes, width)
+            _put_point(_Point(n, bends, o, answer, -1, slopes, width), motion, f)
     for i in range(n):
         add_scaled(slopes, (12 + i) * width + 18, 1.0, bends, i * n, n)
     contact.write_shape_rows(motion, six(loads, 0, 0), width, slopes)
@@ -221,7 +222,7 @@ def _rates_slopes(ports, coordinates, inputs, states, stages, numbers, motion, s
         (place, rate, still), bristle = _seen(against, bends, o), contact.bristle_of(inputs, motion, k)
         contact.write_sphere_slopes(numbers, place, rate, still, _radius(numbers, k), bristle, 12, t)
         _write_answer(t, contact.BENT, contact.STRAIGHT, against[0], answer)
-        _put_point(n, motion, bends, o, still, answer, 3 * k, slopes, width)
+        _put_point(_Point(n, bends, o, answer, 3 * k, slopes, width), motion, still)
         for i in range(3):
             to, (f, _) = inputs * width + (3 * k + i) * (12 + n), contact.loads_by_bristle(t, i, turn)
             m = cross3(three_at(bends, o), f)
@@ -232,15 +233,5 @@ def _rates_slopes(ports, coordinates, inputs, states, stages, numbers, motion, s
     return status
 
 
-CONTACT = interaction_stages(
-    "soft_contact",
-    _act,
-    _reading(contact.ENERGY),
-    _slopes,
-    _reading(contact.GAP),
-    _reading(contact.BENDING),
-    _reading(contact.STRAIGHTENING),
-    _rates_slopes,
-    _reading(contact.TOUCH),
-    is_whole=True,
-)
+_SLOPES = {"write_slopes": _slopes, "write_rates_slopes": _rates_slopes}
+CONTACT = interaction_stages("soft_contact", _act, **_SLOPES, **contact.read_by(_reading), is_whole=True)

@@ -148,7 +148,7 @@ _HEAD, MEASURE, CURVATURE = 4, 0, 1
 
 
 @helper
-def _run(numbers, at, which, body, table, motion, first, shared, totals, to):
+def _run(numbers, at, program, motion, first, shared, totals):
     """Run a program of the body whose numbers stand at `at`; return a status."""
     points, n, parameters = np.int64(numbers[0, at]), np.int64(numbers[0, at + 1]), np.int64(numbers[0, at + 2])
     for j in range(n):
@@ -156,8 +156,8 @@ def _run(numbers, at, which, body, table, motion, first, shared, totals, to):
     for j in range(parameters):
         shared[0, n + j] = numbers[0, at + _HEAD + j]
     places = address_of(numbers, at + _HEAD + parameters)
-    arguments = points, address_of(shared, 0), places, places, address_of(totals, to)
-    return call_at(table[2 * body + which, 0], arguments)
+    arguments = points, address_of(shared, 0), places, places, address_of(totals, 0)
+    return call_at(program, arguments)
 
 
 @helper
@@ -178,7 +178,7 @@ def _follow(coordinates, numbers, motion, table, shared, totals, g):
     at, first, measure, status = first_body(numbers), np.int64(0), drawn_in(numbers), layout.OK
     for body in range(bodies_of(numbers)):
         n = np.int64(numbers[0, at + 1])
-        status = min(status, _run(numbers, at, MEASURE, body, table, motion, first, shared, totals, 0))
+        status = min(status, _run(numbers, at, table[2 * body + MEASURE, 0], motion, first, shared, totals))
         measure += totals[0, 0]
         for j in range(n):
             g[0, first + j] = totals[0, 1 + j]
@@ -194,7 +194,7 @@ def _add_curvature(coordinates, numbers, motion, table, shared, totals, slopes):
     at, first, status = first_body(numbers), np.int64(0), layout.OK
     for body in range(bodies_of(numbers)):
         n = np.int64(numbers[0, at + 1])
-        status = min(status, _run(numbers, at, CURVATURE, body, table, motion, first, shared, totals, 0))
+        status = min(status, _run(numbers, at, table[2 * body + CURVATURE, 0], motion, first, shared, totals))
         for i in range(n):
             for j in range(n):
                 slopes[0, (first + i) * 2 * coordinates + first + j] = totals[0, i * n + j]
@@ -227,22 +227,16 @@ def _slopes(ports, coordinates, inputs, states, stages, numbers, motion, slopes)
 
 
 def _stored(ports, coordinates, inputs, states, stages, numbers, motion, energy):
-    g, shared, totals = (
-        np.empty((1, coordinates), motion.dtype),
-        np.empty((1, coordinates + numbers.size), motion.dtype),
-        np.empty((1, coordinates + 1), motion.dtype),
-    )
+    g, shared = np.empty((1, coordinates), motion.dtype), np.empty((1, coordinates + numbers.size), motion.dtype)
+    totals = np.empty((1, coordinates + 1), motion.dtype)
     status, stretch = _follow(coordinates, numbers, motion, ints_at(*_programs(stages, numbers)), shared, totals, g)
     energy[0, 0] = stretched_energy(numbers, stretch)
     return status
 
 
 def _gap(ports, coordinates, inputs, states, stages, numbers, motion, gap):
-    g, shared, totals = (
-        np.empty((1, coordinates), motion.dtype),
-        np.empty((1, coordinates + numbers.size), motion.dtype),
-        np.empty((1, coordinates + 1), motion.dtype),
-    )
+    g, shared = np.empty((1, coordinates), motion.dtype), np.empty((1, coordinates + numbers.size), motion.dtype)
+    totals = np.empty((1, coordinates + 1), motion.dtype)
     status, gap[0, 0] = _follow(coordinates, numbers, motion, ints_at(*_programs(stages, numbers)), shared, totals, g)
     gap[0, 1] = stretching(coordinates, motion, g)
     return status

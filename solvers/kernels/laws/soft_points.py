@@ -56,15 +56,9 @@ def mass_of(numbers, k):
 
 
 @helper
-def shared_size(n, numbers):
-    """Return how many numbers all points share."""
-    return 3 * n + 12 + int(numbers[0, 1])
-
-
-@helper
 def forces_at(n, numbers):
-    """Return where the forces stand in the room; the points' motion follows."""
-    return shared_size(n, numbers)
+    """Return where the forces stand in the room, behind what all points share; the points' motion follows."""
+    return 3 * n + 12 + int(numbers[0, 1])
 
 
 @helper
@@ -74,9 +68,9 @@ def motion_at(n, numbers):
 
 
 @helper
-def kept_size(n, numbers):
+def kept_size(block):
     """Return how many numbers the room has."""
-    return motion_at(n, numbers) + MOTION_SIZE * points_of(numbers)
+    return motion_at(block.n, block.numbers) + MOTION_SIZE * points_of(block.numbers)
 
 
 def room_of(n, ports, numbers):
@@ -97,25 +91,19 @@ def write_shared(n, numbers, q, v, twist, kept):
 
 
 @helper
-def write_rates(n, a, acceleration, kept):
+def write_rates(block, kept):
     """Write accelerations among what all points share."""
-    for j in range(n):
-        kept[0, 2 * n + j] = a[j]
+    for j in range(block.n):
+        kept[0, 2 * block.n + j] = block.a[j]
     for j in range(6):
-        kept[0, 3 * n + 6 + j] = acceleration[j]
+        kept[0, 3 * block.n + 6 + j] = block.acceleration[j]
 
 
 @helper
-def run(stages, program, count, numbers, kept, loads, first_load, results, first_result):
+def run(block, program, count, kept, loads, first_load, results, first_result):
     """Run a program of the body's for as many points, with loads from ``loads[0, first_load]``; return a status."""
-    places = ints_at(stages, 1, layout.STAGE_COLUMNS)
-    arguments = (
-        count,
-        address_of(kept, 0),
-        address_of(numbers, points_at(numbers)),
-        address_of(loads, first_load),
-        address_of(results, first_result),
-    )
+    places, points = ints_at(block.stages, 1, layout.STAGE_COLUMNS), address_of(block.numbers, points_at(block.numbers))
+    arguments = count, address_of(kept, 0), points, address_of(loads, first_load), address_of(results, first_result)
     return call_at(places[0, layout.PROGRAMS + program], arguments)
 
 
@@ -133,14 +121,14 @@ def acceleration_of(p, u, b, twist, rate):
 
 
 @helper
-def write_forces(n, numbers, twist, rate, kept):
+def write_forces(block, kept):
     """Write the forces that accelerate the points into the room; return their wrench on the parent port."""
-    f0 = f1 = f2 = t0 = t1 = t2 = 0.0
-    forces, motion = forces_at(n, numbers), motion_at(n, numbers)
+    numbers, f0, f1, f2, t0, t1, t2 = block.numbers, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    forces, motion = forces_at(block.n, numbers), motion_at(block.n, numbers)
     for k in range(points_of(numbers)):
         o, mass = motion + MOTION_SIZE * k, mass_of(numbers, k)
         p = three_at(kept, o)
-        x, y, z = acceleration_of(p, three_at(kept, o + 3), three_at(kept, o + 6), twist, rate)
+        x, y, z = acceleration_of(p, three_at(kept, o + 3), three_at(kept, o + 6), block.twist, block.acceleration)
         force = mass * x, mass * y, mass * z
         torque = cross3(p, force)
         for r in range(3):

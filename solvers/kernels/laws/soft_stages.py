@@ -27,104 +27,106 @@ from titop.solvers.kernels.tree.general import add_port_wrenches, port_column, w
 from titop.solvers.native.kernel import helper
 
 
-def _terms(n, ports, used, passive, known, stages, body, q, v, a, twist, acceleration, law, room, slopes):
-    size, h, still, width = 6 + n, bias_at(n), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), 9 + 3 * n
-    kept, points = row_at(room, soft.kept_size(n, body)), soft.points_of(body)
+def _terms(block):
+    n, body, q, law, points = block.n, block.numbers, block.q, block.law, soft.points_of(block.numbers)
+    kept, h, still, width = row_at(block.room, soft.kept_size(block)), bias_at(n), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), 9 + 3 * n
     columns, efforts = np.empty((1, width * points), q.dtype), np.empty((1, n + 1), q.dtype)
-    at_ports = np.empty((1, (soft.PORT_SUBSPACE + 6 * n) * ports + 1), q.dtype)
-    soft.write_shared(n, body, q, v, twist, kept)
-    status = soft.run(stages, soft.COLUMNS, points, body, kept, kept, 0, columns, 0)
-    clear(law, 0, h + size)
+    at_ports = np.empty((1, (soft.PORT_SUBSPACE + 6 * n) * block.ports + 1), q.dtype)
+    soft.write_shared(block.n, block.numbers, block.q, block.v, block.twist, kept)
+    status = soft.run(block, soft.COLUMNS, points, kept, kept, 0, columns, 0)
+    clear(law, 0, h + 6 + n)
     for k in range(points):
         o, mass = width * k, soft.mass_of(body, k)
         p = three_at(columns, o)
-        soft.add_inertia(n, size, mass, columns, p, o + 9, law)
-        x, y, z = soft.acceleration_of(p, three_at(columns, o + 3), three_at(columns, o + 6), twist, still)
+        soft.add_inertia(n, 6 + n, mass, columns, p, o + 9, law)
+        x, y, z = soft.acceleration_of(p, three_at(columns, o + 3), three_at(columns, o + 6), block.twist, still)
         force = mass * x, mass * y, mass * z
         torque = cross3(p, force)
         for r in range(3):
             law[0, h + r] += force[r]
             law[0, h + 3 + r] += torque[r]
         soft.add_pulled_force(n, columns, o + 9, force, law, h + 6)
-    if passive:
-        status = min(status, soft.run(stages, soft.RESISTANCE, points, body, kept, kept, 0, efforts, 0))
+    if block.passive:
+        status = min(status, soft.run(block, soft.RESISTANCE, points, kept, kept, 0, efforts, 0))
         add_scaled(law, h + 6, 1.0, efforts, 0, n)
-    return min(status, _write_ports(n, ports, used, stages, body, kept, twist, v, at_ports, law))
+    return min(status, _write_ports(block, kept, at_ports))
 
 
 @helper
-def _write_ports(n, ports, used, stages, numbers, kept, twist, v, at_ports, record):
+def _write_ports(block, kept, at_ports):
     """Write pose, gamma and S of all ports; return a status."""
-    size = soft.PORT_SUBSPACE + 6 * n
-    status = soft.run(stages, soft.PORT_COLUMNS, 1, numbers, kept, kept, 0, at_ports, 0)
-    for p in range(ports):
-        if not is_used(used, p):
-            continue
-        o, target = size * p, port_at(n, p)
-        for k in range(12):
-            record[0, target + k] = at_ports[0, o + k]
-        for k in range(6 * n):
-            record[0, target + layout.PORT_S + k] = at_ports[0, o + soft.PORT_SUBSPACE + k]
-        speed = wide_times(record, target + layout.PORT_S, n, v)
-        crossed = twist_cross(transport(record, 0, target, twist), speed)
-        put_six(record, 0, target + layout.PORT_GAMMA, plus(six(at_ports, 0, o + soft.PORT_RATE), crossed))
+    n, record, size = block.n, block.law, soft.PORT_SUBSPACE + 6 * block.n
+    status = soft.run(block, soft.PORT_COLUMNS, 1, kept, kept, 0, at_ports, 0)
+    for p in range(block.ports):
+        if is_used(block.used, p):
+            o, target = size * p, port_at(n, p)
+            for k in range(12):
+                record[0, target + k] = at_ports[0, o + k]
+            for k in range(6 * n):
+                record[0, target + layout.PORT_S + k] = at_ports[0, o + soft.PORT_SUBSPACE + k]
+            speed = wide_times(record, target + layout.PORT_S, n, block.v)
+            crossed = twist_cross(transport(record, 0, target, block.twist), speed)
+            put_six(record, 0, target + layout.PORT_GAMMA, plus(six(at_ports, 0, o + soft.PORT_RATE), crossed))
     return status
 
 
-def _outward(n, ports, used, passive, known, stages, body, q, v, a, twist, acceleration, law, room, slopes):
-    kept, at_ports = row_at(room, soft.kept_size(n, body)), np.empty((1, (soft.PORT_SUBSPACE + 6 * n) * ports + 1), q.dtype)
-    soft.write_shared(n, body, q, v, twist, kept)
-    soft.write_rates(n, a, acceleration, kept)
-    status = soft.run(stages, soft.MOTION, soft.points_of(body), body, kept, kept, 0, kept, soft.motion_at(n, body))
-    if known == layout.UNKNOWN:
-        status = min(status, _write_ports(n, ports, used, stages, body, kept, twist, v, at_ports, law))
-    write_port_twists(n, ports, used, law, 0, twist, v, 0)
-    write_port_accelerations(n, ports, used, law, 0, acceleration, a, 0)
+def _outward(block):
+    n, body, kept = block.n, block.numbers, row_at(block.room, soft.kept_size(block))
+    at_ports = np.empty((1, (soft.PORT_SUBSPACE + 6 * n) * block.ports + 1), block.q.dtype)
+    soft.write_shared(block.n, block.numbers, block.q, block.v, block.twist, kept)
+    soft.write_rates(block, kept)
+    status = soft.run(block, soft.MOTION, soft.points_of(body), kept, kept, 0, kept, soft.motion_at(n, body))
+    if block.known == layout.UNKNOWN:
+        status = min(status, _write_ports(block, kept, at_ports))
+    write_port_twists(n, block.ports, block.used, block.law, 0, block.twist, block.v, 0)
+    write_port_accelerations(n, block.ports, block.used, block.law, 0, block.acceleration, block.a, 0)
     return status
 
 
-def _inward(n, ports, used, passive, known, stages, body, q, v, a, twist, acceleration, law, room, slopes):
-    kept, efforts, result = row_at(room, soft.kept_size(n, body)), np.empty((1, n + 1), q.dtype), result_at(n)
-    put_six(law, 0, result, soft.write_forces(n, body, twist, acceleration, kept))
-    status = soft.run(stages, soft.EFFORTS, soft.points_of(body), body, kept, kept, soft.forces_at(n, body), efforts, 0)
+def _inward(block):
+    n, body, law, result = block.n, block.numbers, block.law, result_at(block.n)
+    kept, efforts = row_at(block.room, soft.kept_size(block)), np.empty((1, n + 1), block.q.dtype)
+    put_six(law, 0, result, soft.write_forces(block, kept))
+    status = soft.run(block, soft.EFFORTS, soft.points_of(body), kept, kept, soft.forces_at(n, body), efforts, 0)
     for j in range(n):
         law[0, result + 6 + j] = efforts[0, j]
-    if passive:
-        status = min(status, soft.run(stages, soft.RESISTANCE, soft.points_of(body), body, kept, kept, 0, efforts, 0))
+    if block.passive:
+        status = min(status, soft.run(block, soft.RESISTANCE, soft.points_of(body), kept, kept, 0, efforts, 0))
         add_scaled(law, result + 6, 1.0, efforts, 0, n)
-    add_port_wrenches(n, ports, used, law, law, law, result)
+    add_port_wrenches(n, block.ports, block.used, law, law, law, result)
     return status
 
 
-def _energy(n, ports, used, passive, known, stages, body, q, v, a, twist, acceleration, law, room, slopes):
-    kept = row_at(room, soft.kept_size(n, body))
-    soft.write_shared(n, body, q, v, twist, kept)
-    return soft.run(stages, soft.STORED, soft.points_of(body), body, kept, kept, 0, law, 0)
+def _energy(block):
+    kept = row_at(block.room, soft.kept_size(block))
+    soft.write_shared(block.n, block.numbers, block.q, block.v, block.twist, kept)
+    return soft.run(block, soft.STORED, soft.points_of(block.numbers), kept, kept, 0, block.law, 0)
 
 
 # -- the linearised law, from derivatives in programs
 
 
-def _slopes(n, ports, used, passive, known, stages, body, q, v, a, twist, acceleration, law, room, slopes):
+def _slopes(block):
     """Write the linearised law and M; every S stands in `law` already. See `stages`."""
-    kept, points = row_at(room, soft.kept_size(n, body)), soft.points_of(body)
-    soft.write_shared(n, body, q, v, twist, kept)
-    soft.write_rates(n, a, acceleration, kept)
+    n, body, q, slopes, kept = block.n, block.numbers, block.q, block.slopes, row_at(block.room, soft.kept_size(block))
+    points = soft.points_of(body)
+    soft.write_shared(block.n, block.numbers, block.q, block.v, block.twist, kept)
+    soft.write_rates(block, kept)
     clear(slopes, 0, columns_at(n, 0))
-    clear(law, 0, bias_at(n))
+    clear(block.law, 0, bias_at(n))
     bends = np.empty((1, n * n + (9 + 9 * n) * points + 1), q.dtype)
-    status = soft.run(stages, soft.BENDS, points, body, kept, kept, soft.forces_at(n, body), bends, 0)
+    status = soft.run(block, soft.BENDS, points, kept, kept, soft.forces_at(n, body), bends, 0)
     for k in range(points):
         o, mass, force = n * n + (9 + 9 * n) * k, soft.mass_of(body, k), three_at(kept, soft.forces_at(n, body) + 3 * k)
-        soft.add_inertia(n, 6 + n, mass, bends, three_at(bends, o), o + 9, law)
-        _add_point(n, mass, force, bends, o, twist, acceleration, slopes)
+        soft.add_inertia(n, 6 + n, mass, bends, three_at(bends, o), o + 9, block.law)
+        _add_point(n, mass, force, bends, o, block.twist, block.acceleration, slopes)
     add_scaled(slopes, 6 * n, 1.0, bends, 0, n * n)
-    if passive:
+    if block.passive:
         resisted = np.empty((1, 2 * n * n + 1), q.dtype)
-        status = min(status, soft.run(stages, soft.RESISTANCE_SLOPES, points, body, kept, kept, 0, resisted, 0))
+        status = min(status, soft.run(block, soft.RESISTANCE_SLOPES, points, kept, kept, 0, resisted, 0))
         add_passive_slopes(resisted, 0, n, slopes)
-    wrenches, at_ports = np.empty((1, 6 * ports + 1), q.dtype), np.empty((1, (6 + n + 18 * ports) * n + 1), q.dtype)
-    return min(status, _write_port_slopes(n, ports, used, stages, body, kept, law, wrenches, at_ports, slopes))
+    wrenches, at_ports = np.empty((1, 6 * block.ports + 1), q.dtype), np.empty((1, (6 + n + 18 * block.ports) * n + 1), q.dtype)
+    return min(status, _write_port_slopes(block, kept, wrenches, at_ports))
 
 
 @helper
@@ -175,24 +177,24 @@ def _add_force(n, p, force, t, J, result, o, columns):
 
 
 @helper
-def _write_port_slopes(n, ports, used, stages, numbers, kept, record, wrenches, at_ports, result):
+def _write_port_slopes(block, kept, wrenches, at_ports):
     """Add what the ports' wrenches change by, and write X, Y and Z; return a status."""
-    totals = (6 + n) * n
-    for p in range(ports):
+    n, result, totals = block.n, block.slopes, (6 + block.n) * block.n
+    for p in range(block.ports):
         for r in range(6):
-            wrenches[0, 6 * p + r] = record[0, port_at(n, p) + layout.PORT_WRENCH + r] if is_used(used, p) else 0.0
-    status = soft.run(stages, soft.PORT_SLOPES, 1, numbers, kept, wrenches, 0, at_ports, 0)
+            wrenches[0, 6 * p + r] = block.law[0, port_at(n, p) + layout.PORT_WRENCH + r] if is_used(block.used, p) else 0.0
+    status = soft.run(block, soft.PORT_SLOPES, 1, kept, wrenches, 0, at_ports, 0)
     add_scaled(result, 0, 1.0, at_ports, 0, totals)
-    for p in range(ports):
-        if not is_used(used, p):
+    for p in range(block.ports):
+        if not is_used(block.used, p):
             continue
         o, target, at = totals + 18 * n * p, port_at(n, p), columns_at(n, p)
-        speed = six(record, 0, target + layout.PORT_TWIST)
+        speed = six(block.law, 0, target + layout.PORT_TWIST)
         for j in range(n):
             x, y, z = column_of(at_ports, o, n, j), column_of(at_ports, o + 6 * n, n, j), column_of(at_ports, o + 12 * n, n, j)
             put_column(result, at, n, j, x)
             put_column(result, at + 6 * n, n, j, minus(y, twist_cross(x, speed)))
-            put_column(result, at + 12 * n, n, j, minus(z, twist_cross(port_column(record, target, n, j), speed)))
+            put_column(result, at + 12 * n, n, j, minus(z, twist_cross(port_column(block.law, target, n, j), speed)))
     return status
 
 

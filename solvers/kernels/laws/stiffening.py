@@ -29,33 +29,33 @@ TABLE = 21
 
 
 @helper
-def inverse_at(n, ports):
+def inverse_at(block):
     """Return where ``D_P^-1`` stands."""
-    return numbers_at(n, ports)
+    return numbers_at(block.n, block.ports)
 
 
 @helper
-def moments_at(n, ports):
+def moments_at(block):
     """Return where the moments of first order stand (12 x n)."""
-    return inverse_at(n, ports) + 36
+    return inverse_at(block) + 36
 
 
 @helper
-def halves_of(modes, n, ports):
+def halves_of(block):
     """Return how many halves of the moments are not zero."""
-    return int(modes[0, moments_at(n, ports) + 12 * n])
+    return int(block.numbers[0, moments_at(block) + 12 * block.n])
 
 
 @helper
-def own_row(modes, n, ports):
+def own_row(block):
     """Return the row of a table where the products begin: six, the last."""
-    return SHORTENING + 6 * halves_of(modes, n, ports)
+    return SHORTENING + 6 * halves_of(block)
 
 
 @helper
-def group_at(modes, n, ports, k):
+def group_at(block, k):
     """Return where the matrices of the body stand (k = 0), or those of port k - 1."""
-    return int(modes[0, moments_at(n, ports) + 12 * n + 1 + k])
+    return int(block.numbers[0, moments_at(block) + 12 * block.n + 1 + k])
 
 
 @helper
@@ -77,11 +77,11 @@ def write_table(modes, group, matrices, count, n, x, t, o):
 
 
 @helper
-def write_tables(modes, n, ports, q, v, by_q, by_v):
+def write_tables(block, by_q, by_v):
     """Write the body's table of q, and that of v but for the products."""
-    group, own = group_at(modes, n, ports, 0), own_row(modes, n, ports)
-    write_table(modes, group, own + 6, own + 6, n, q, by_q, 0)
-    write_table(modes, group, own + 6, own, n, v, by_v, 0)
+    group, own = group_at(block, 0), own_row(block)
+    write_table(block.numbers, group, own + 6, own + 6, block.n, block.q, by_q, 0)
+    write_table(block.numbers, group, own + 6, own, block.n, block.v, by_v, 0)
 
 
 @helper
@@ -92,9 +92,10 @@ def add_three(t, o, n, x, y, z, target, to):
 
 
 @shared
-def write_few(modes, n, ports, q, v, a, twist, acceleration, by_q, by_v, f):
+def write_few(block, a, acceleration, by_q, by_v, f):
     """Write the numbers of `stiffening_body`; `by_q` and `by_v` are tables."""
-    rates, moments, halves = wide_times(modes, PARTICIPATION, n, v), moments_at(n, ports), halves_of(modes, n, ports)
+    modes, n, q, v, twist = block.numbers, block.n, block.q, block.v, block.twist
+    rates, moments, halves = wide_times(modes, PARTICIPATION, n, v), moments_at(block), halves_of(block)
     clear(f, few.M1, few.FIRST_SECOND - few.M1)
     clear(f, few.M2_SECOND, few.STIRRED_RATE - few.M2_SECOND)
     for k in range(halves):  # six rows at a time: sums side by side
@@ -108,7 +109,7 @@ def write_few(modes, n, ports, q, v, a, twist, acceleration, by_q, by_v, f):
     for k in range(3):
         f[0, few.SPUN_RATE + k] = rates[3 + k]
         f[0, few.STIRRED + k], f[0, few.STIRRED_RATE + k] = stirred[k], stirred_rate[k]
-    own = own_row(modes, n, ports) * n
+    own = own_row(block) * n
     put_six(f, 0, few.PRODUCTS, wide_times(by_q, own, n, q))
     put_six(f, 0, few.PRODUCTS_RATE, scaled(2.0, wide_times(by_q, own, n, v)))
     put_six(f, 0, few.FIRST_SECOND, wide_times(modes, PARTICIPATION, n, a))
@@ -118,13 +119,14 @@ def write_few(modes, n, ports, q, v, a, twist, acceleration, by_q, by_v, f):
 
 
 @helper
-def add_taken(modes, n, ports, by_q, taken, t, o):
+def add_taken(block, by_q, taken, t, o):
     """Add the efforts that `taken` stands for, but for those of ``int Phi x Phi dm``, to ``t[0]`` from `o`."""
-    add_transposed(modes, PARTICIPATION, n, six(taken, 0, few.BY_FIRST), t, o)
-    for half in range(halves_of(modes, n, ports)):
-        add_transposed(modes, moments_at(n, ports) + 6 * half * n, n, moments_part(taken, half), t, o)
+    n = block.n
+    add_transposed(block.numbers, PARTICIPATION, n, six(taken, 0, few.BY_FIRST), t, o)
+    for half in range(halves_of(block)):
+        add_transposed(block.numbers, moments_at(block) + 6 * half * n, n, moments_part(taken, half), t, o)
         add_transposed(by_q, (SHORTENING + 6 * half) * n, n, scaled(-1.0, six(taken, 0, few.BY_SECOND + 6 * half)), t, o)
-    add_transposed(by_q, own_row(modes, n, ports) * n, n, six(taken, 0, few.BY_PRODUCTS), t, o)
+    add_transposed(by_q, own_row(block) * n, n, six(taken, 0, few.BY_PRODUCTS), t, o)
 
 
 @helper
@@ -136,48 +138,51 @@ def moments_part(taken, half):
 
 
 @helper
-def write_alone(modes, n, ports, passive, q, v, a, f, by_q, by_v, taken, t, o):
+def write_alone(block, a, f, by_q, by_v, taken, t, o):
     """Write the wrench and the efforts that the body takes alone into ``t[0]`` from `o`, from its numbers f."""
-    few.take_alone(modes, inverse_at(n, ports), f, taken)
+    modes, n = block.numbers, block.n
+    few.take_alone(modes, inverse_at(block), f, taken)
     put_six(t, 0, o, six(taken, 0, few.WRENCH))
     first = o + 6
     clear(t, first, n)
-    add_taken(modes, n, ports, by_q, taken, t, first)
+    add_taken(block, by_q, taken, t, first)
     add_three(
         by_q, STIRRING * n, n, f[0, few.ACCELERATION + 3], f[0, few.ACCELERATION + 4], f[0, few.ACCELERATION + 5], t, first
     )
     add_three(by_v, STIRRING * n, n, 2.0 * f[0, few.TWIST + 3], 2.0 * f[0, few.TWIST + 4], 2.0 * f[0, few.TWIST + 5], t, first)
     add_times(modes, mass_at(n), n, a, t, first)
-    if passive:
-        add_passive(modes, mass_at(n) + n * n, n, q, v, t, first)
+    if block.passive:
+        add_passive(modes, mass_at(n) + n * n, n, block.q, block.v, t, first)
 
 
 @helper
-def write_shape(modes, n, ports, p, q, t, o):
+def write_shape(block, p, t, o):
     """Write the shape ``Phi - H q`` (6 x n) of the p-th port into ``t[0]`` from `o`."""
-    write_table(modes, group_at(modes, n, ports, 1 + p), 6, 6, n, q, t, o)
-    undeformed, shape = part_of(modes, numbers_at(n, p) + SHAPE, (6 * n,)), part_of(t, o, (6 * n,))
+    n = block.n
+    write_table(block.numbers, group_at(block, 1 + p), 6, 6, n, block.q, t, o)
+    undeformed, shape = part_of(block.numbers, numbers_at(n, p) + SHAPE, (6 * n,)), part_of(t, o, (6 * n,))
     for k in range(6 * n):
         shape[k] = undeformed[k] - shape[k]
 
 
 @helper
-def displacement_of(modes, shape, n, q, t, o):
+def displacement_of(block, shape, t, o):
     """Return displacement and rotation vector (6) of a port whose shape at q stands at ``t[0, o]``."""
-    return scaled(0.5, plus(wide_times(modes, shape, n, q), wide_times(t, o, n, q)))
+    return scaled(0.5, plus(wide_times(block.numbers, shape, block.n, block.q), wide_times(t, o, block.n, block.q)))
 
 
 @helper
-def curvature_of(modes, n, ports, p, v, room):
+def curvature_of(block, p, room):
     """Return ``-v^T H v`` (6) of the p-th port; the row `room` (6 n) is used up."""
-    write_table(modes, group_at(modes, n, ports, 1 + p), 6, 6, n, v, room, 0)
-    return scaled(-1.0, wide_times(room, 0, n, v))
+    write_table(block.numbers, group_at(block, 1 + p), 6, 6, block.n, block.v, room, 0)
+    return scaled(-1.0, wide_times(room, 0, block.n, block.v))
 
 
 @shared
-def write_inertia(modes, n, ports, by_q, f, columns, law):
+def write_inertia(block, by_q, f, columns):
     """Write M, from the table of q and the numbers of `stiffening_body`; the row `columns` is room for it."""
-    size, inverse, halves = 6 + n, inverse_at(n, ports), halves_of(modes, n, ports)
+    modes, n, law, size, inverse = block.numbers, block.n, block.law, 6 + block.n, inverse_at(block)
+    halves = halves_of(block)
     e0, z0 = _turned(modes, inverse, f, 0)
     e1, z1 = _turned(modes, inverse, f, 1)
     e2, z2 = _turned(modes, inverse, f, 2)
@@ -222,11 +227,8 @@ def _turned(modes, inverse, f, k):
 def _write_rigid(modes, f, e0, e1, e2, law, size):
     """Write M_PP; ``e = D_P^-1 B(m2)``, column by column."""
     mass, sx, sy, sz = modes[0, 0], modes[0, 1], modes[0, 2], modes[0, 3]
-    x, y, z = (
-        sx + f[0, few.M1] + f[0, few.M2],
-        sy + f[0, few.M1 + 1] + f[0, few.M2 + 1],
-        sz + f[0, few.M1 + 2] + f[0, few.M2 + 2],
-    )
+    x, y = sx + f[0, few.M1] + f[0, few.M2], sy + f[0, few.M1 + 1] + f[0, few.M2 + 1]
+    z = sz + f[0, few.M1 + 2] + f[0, few.M2 + 2]
     ixx, iyy, izz, ixy, ixz, iyz = six(modes, 0, 4)
     put_six(law, 0, 0, (mass, 0.0, 0.0, 0.0, z, -y))
     put_six(law, 0, size, (0.0, mass, 0.0, -z, 0.0, x))

@@ -55,107 +55,109 @@ def _few_at(n, ports):
 
 
 @helper
-def _rooms_of(n, ports, modes, room):
+def _rooms_of(block):
     """Return the few numbers in the room, what is taken alone, two tables, and a row (n)."""
-    whole, at, size = row_at(room, room_of(n, ports, modes)), _few_at(n, ports), stiffening.TABLE * n
+    n, at, size = block.n, _few_at(block.n, block.ports), stiffening.TABLE * block.n
+    whole = row_at(block.room, room_of(n, block.ports, block.numbers))
     tables = at + few.FEW + few.TAKEN
     f, taken = row_at(address_of(whole, at), few.FEW), row_at(address_of(whole, at + few.FEW), few.TAKEN)
     by_q, by_v = row_at(address_of(whole, tables), size), row_at(address_of(whole, tables + size), size)
     return f, taken, by_q, by_v, vector_at(address_of(whole, tables + 2 * size), n)
 
 
-def terms(n, ports, used, passive, known, stages, modes, q, v, a, twist, acceleration, law, room, slopes):
+def terms(block):
     """Write the law; see `stages`. The tables are used up."""
-    f, taken, by_q, by_v, still = _rooms_of(n, ports, modes, room)
-    rest = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    n, modes, law = block.n, block.numbers, block.law
+    (f, taken, by_q, by_v, still), rest = _rooms_of(block), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for j in range(n):
         still[j] = 0.0
-    stiffening.write_tables(modes, n, ports, q, v, by_q, by_v)
-    stiffening.write_few(modes, n, ports, q, v, still, twist, rest, by_q, by_v, f)
-    stiffening.write_alone(modes, n, ports, passive, q, v, still, f, by_q, by_v, taken, law, bias_at(n))
-    stiffening.write_inertia(modes, n, ports, by_q, f, by_v, law)
-    for p in range(ports):
-        if not is_used(used, p):
-            continue
-        o, target = numbers_at(n, p), port_at(n, p)
-        stiffening.write_shape(modes, n, ports, p, q, by_q, 0)
-        at = modal_ports.pose_of(modes, o, stiffening.displacement_of(modes, o + modal_ports.SHAPE, n, q, by_q, 0))
-        _, _, gamma = modal_ports.motion_of(modes, o, at, wide_times(by_q, 0, n, v), twist)
-        gamma = plus(gamma, modal_ports.image_of(modes, o, at, stiffening.curvature_of(modes, n, ports, p, v, by_v)))
-        modal_ports.write_pose(law, target, at)
-        put_six(law, 0, target + layout.PORT_GAMMA, gamma)
-        modal_ports.write_subspace(modes, o, n, at, by_q, 0, law, target + layout.PORT_S)
+    stiffening.write_tables(block, by_q, by_v)
+    stiffening.write_few(block, still, rest, by_q, by_v, f)
+    stiffening.write_alone(block, still, f, by_q, by_v, taken, law, bias_at(n))
+    stiffening.write_inertia(block, by_q, f, by_v)
+    for p in range(block.ports):
+        if is_used(block.used, p):
+            o, target = numbers_at(n, p), port_at(n, p)
+            stiffening.write_shape(block, p, by_q, 0)
+            at = modal_ports.pose_of(modes, o, stiffening.displacement_of(block, o + modal_ports.SHAPE, by_q, 0))
+            _, _, gamma = modal_ports.motion_of(modes, o, at, wide_times(by_q, 0, n, block.v), block.twist)
+            gamma = plus(gamma, modal_ports.image_of(modes, o, at, stiffening.curvature_of(block, p, by_v)))
+            modal_ports.write_pose(law, target, at)
+            put_six(law, 0, target + layout.PORT_GAMMA, gamma)
+            modal_ports.write_subspace(modes, o, n, at, by_q, 0, law, target + layout.PORT_S)
     return layout.OK
 
 
-def outward(n, ports, used, passive, known, stages, modes, q, v, a, twist, acceleration, law, room, slopes):
-    (f, taken, by_q, by_v, _), alone = _rooms_of(n, ports, modes, room), row_at(room, room_of(n, ports, modes))
-    stiffening.write_tables(modes, n, ports, q, v, by_q, by_v)
-    stiffening.write_few(modes, n, ports, q, v, a, twist, acceleration, by_q, by_v, f)
-    stiffening.write_alone(modes, n, ports, passive, q, v, a, f, by_q, by_v, taken, alone, 0)
-    for p in range(ports):
-        if not is_used(used, p):
-            continue
-        o, target, kept = numbers_at(n, p), port_at(n, p), 6 + n + p * _port_room(n)
-        shape = kept + KEPT
-        stiffening.write_shape(modes, n, ports, p, q, alone, shape)
-        at = modal_ports.pose_of(modes, o, stiffening.displacement_of(modes, o + modal_ports.SHAPE, n, q, alone, shape))
-        rate, second = wide_times(alone, shape, n, v), wide_times(alone, shape, n, a)
-        second = plus(second, stiffening.curvature_of(modes, n, ports, p, v, by_v))
-        speed, gained = modal_ports.port_motion(modes, o, at, rate, second, twist, acceleration)
-        keep_port(law, target, at, speed, gained, alone, kept)
+def outward(block):
+    n, modes, (f, taken, by_q, by_v, _) = block.n, block.numbers, _rooms_of(block)
+    alone = row_at(block.room, room_of(n, block.ports, modes))
+    stiffening.write_tables(block, by_q, by_v)
+    stiffening.write_few(block, block.a, block.acceleration, by_q, by_v, f)
+    stiffening.write_alone(block, block.a, f, by_q, by_v, taken, alone, 0)
+    for p in range(block.ports):
+        if is_used(block.used, p):
+            o, target, kept = numbers_at(n, p), port_at(n, p), 6 + n + p * _port_room(n)
+            shape = kept + KEPT
+            stiffening.write_shape(block, p, alone, shape)
+            at = modal_ports.pose_of(modes, o, stiffening.displacement_of(block, o + modal_ports.SHAPE, alone, shape))
+            rate, second = wide_times(alone, shape, n, block.v), wide_times(alone, shape, n, block.a)
+            second = plus(second, stiffening.curvature_of(block, p, by_v))
+            speed, gained = modal_ports.port_motion(modes, o, at, rate, second, block.twist, block.acceleration)
+            keep_port(block.law, target, at, speed, gained, alone, kept)
     return layout.OK
 
 
-def inward(n, ports, used, passive, known, stages, modes, q, v, a, twist, acceleration, law, room, slopes):
-    alone, stride = row_at(room, room_of(n, ports, modes)), _port_room(n)
-    press_inwards(n, ports, used, modes, law, alone, stride, alone, 6 + n + KEPT, stride)
+def inward(block):
+    alone, stride = row_at(block.room, room_of(block.n, block.ports, block.numbers)), _port_room(block.n)
+    press_inwards(block, alone, stride, alone, 6 + block.n + KEPT, stride)
     return layout.OK
 
 
-def slopes(n, ports, used, passive, known, stages, modes, q, v, a, twist, acceleration, law, room, result):
-    group, own = stiffening.group_at(modes, n, ports, 0), stiffening.own_row(modes, n, ports)
+def slopes(block):
+    n, modes, q, result = block.n, block.numbers, block.q, block.slopes
+    group, own = stiffening.group_at(block, 0), stiffening.own_row(block)
     f, taken, change = np.empty((1, few.FEW), q.dtype), np.empty((1, few.TAKEN), q.dtype), np.empty((1, few.FEW), q.dtype)
     by_q, by_v = np.empty((1, stiffening.TABLE * n), q.dtype), np.empty((1, stiffening.TABLE * n), q.dtype)
     by_a, small = np.empty((1, stiffening.TABLE * n), q.dtype), np.empty((1, _CHANGES + _WEIGHTS * n), q.dtype)
-    clear(result, 0, slopes_size(n, ports))
+    clear(result, 0, slopes_size(n, block.ports))
     stiffening.write_table(modes, group, own + 6, own + 6, n, q, by_q, 0)
-    stiffening.write_table(modes, group, own + 6, own + 6, n, v, by_v, 0)
-    stiffening.write_table(modes, group, own + 6, own, n, a, by_a, 0)
-    stiffening.write_few(modes, n, ports, q, v, a, twist, acceleration, by_q, by_v, f)
-    few.take_alone(modes, stiffening.inverse_at(n, ports), f, taken)
-    _add_changes(modes, n, ports, f, taken, by_q, by_v, by_a, change, small, result)
-    _add_turns(modes, n, ports, f, taken, by_q, by_v, small, result)
-    _add_curvature(modes, n, ports, twist, acceleration, taken, result)
-    if passive:
+    stiffening.write_table(modes, group, own + 6, own + 6, n, block.v, by_v, 0)
+    stiffening.write_table(modes, group, own + 6, own, n, block.a, by_a, 0)
+    stiffening.write_few(block, block.a, block.acceleration, by_q, by_v, f)
+    few.take_alone(modes, stiffening.inverse_at(block), f, taken)
+    _add_changes(block, f, taken, by_q, by_v, by_a, change, small)
+    _add_turns(block, f, taken, by_q, by_v, small)
+    _add_curvature(block, taken)
+    if block.passive:
         add_passive_slopes(modes, mass_at(n) + n * n, n, result)
-    stiffening.write_inertia(modes, n, ports, by_q, f, small, law)
-    for p in range(ports):
-        if is_used(used, p):
-            _add_port(modes, n, ports, p, q, v, a, twist, acceleration, law, by_q, by_v, by_a, small, result)
+    stiffening.write_inertia(block, by_q, f, small)
+    for p in range(block.ports):
+        if is_used(block.used, p):
+            _add_port(block, p, by_q, by_v, by_a, small)
     return layout.OK
 
 
 @helper
-def _add_changes(modes, n, ports, f, taken, by_q, by_v, by_a, change, room, slopes):
+def _add_changes(block, f, taken, by_q, by_v, by_a, change, room):
     """Add the changes of the few numbers with the coordinates and their rates, the tables held.
 
     The row `change` is room for those numbers, `room` for what the body takes and, behind, for what turns into efforts.
     """
+    modes, n, slopes = block.numbers, block.n, block.slopes
     for k in range(2):
         begin = k * by_rate_at(n)
         for j in range(n):
             clear(change, 0, few.FEW)
             if k == 0:
-                _step_coordinate(modes, n, ports, j, by_q, by_v, by_a, change)
+                _step_coordinate(block, j, by_q, by_v, by_a, change)
             else:
-                _step_rate(modes, n, ports, j, by_q, by_v, change)
-            few.take_change(modes, stiffening.inverse_at(n, ports), f, taken, change, room)
+                _step_rate(block, j, by_q, by_v, change)
+            few.take_change(modes, stiffening.inverse_at(block), f, taken, change, room)
             put_column(slopes, begin, n, j, six(room, 0, few.WRENCH))
             for r in range(_WEIGHTS):  # the moments' first three rows take no part
                 at = few.BY_FIRST + r if r < 6 else few.BY_MOMENTS + r - 9
                 room[0, _CHANGES + r * n + j] = 0.0 if 6 <= r < 9 else room[0, at]
-        halves, moments = stiffening.halves_of(modes, n, ports), stiffening.moments_at(n, ports)
+        halves, moments = stiffening.halves_of(block), stiffening.moments_at(block)
         for i in range(n):
             row = begin + (6 + i) * n
             add_rows(slopes, row, column_of(modes, PARTICIPATION, n, i), room, _CHANGES, n, n)
@@ -167,29 +169,30 @@ def _add_changes(modes, n, ports, f, taken, by_q, by_v, by_a, change, room, slop
 
 
 @helper
-def _add_turns(modes, n, ports, f, taken, by_q, by_v, changed, slopes):
+def _add_turns(block, f, taken, by_q, by_v, changed):
     """Add the changes with the twist; the row `changed` is room for it."""
+    n = block.n
     for j in range(6):
-        few.take_turn(modes, stiffening.inverse_at(n, ports), f, taken, unit(j), changed)
-        put_column(slopes, by_twist_at(n), 6, j, six(changed, 0, few.WRENCH))
+        few.take_turn(block.numbers, stiffening.inverse_at(block), f, taken, unit(j), changed)
+        put_column(block.slopes, by_twist_at(n), 6, j, six(changed, 0, few.WRENCH))
         clear(changed, few.TAKEN, n)
-        stiffening.add_taken(modes, n, ports, by_q, changed, changed, few.TAKEN)
+        stiffening.add_taken(block, by_q, changed, changed, few.TAKEN)
         if j >= 3:
             add_scaled(changed, few.TAKEN, 2.0, by_v, (stiffening.STIRRING + j - 3) * n, n)
         for i in range(n):
-            slopes[0, by_twist_at(n) + (6 + i) * 6 + j] = changed[0, few.TAKEN + i]
+            block.slopes[0, by_twist_at(n) + (6 + i) * 6 + j] = changed[0, few.TAKEN + i]
 
 
 @helper
-def _step_coordinate(modes, n, ports, j, by_q, by_v, by_a, f):
+def _step_coordinate(block, j, by_q, by_v, by_a, f):
     """Add the change of the few numbers with the j-th coordinate."""
-    moments, own = stiffening.moments_at(n, ports), stiffening.own_row(modes, n, ports)
+    n, moments, own = block.n, stiffening.moments_at(block), stiffening.own_row(block)
     for k in range(3):
         f[0, few.STIRRED + k] -= by_v[0, (stiffening.STIRRING + k) * n + j]
         f[0, few.STIRRED_RATE + k] -= by_a[0, (stiffening.STIRRING + k) * n + j]
     for k in range(own - stiffening.SHORTENING):
         row = (stiffening.SHORTENING + k) * n + j
-        f[0, few.M1 + k] += modes[0, moments + k * n + j]
+        f[0, few.M1 + k] += block.numbers[0, moments + k * n + j]
         f[0, few.M2 + k] -= by_q[0, row]
         f[0, few.M2_RATE + k] -= by_v[0, row]
         f[0, few.M2_SECOND + k] -= by_a[0, row]
@@ -199,15 +202,15 @@ def _step_coordinate(modes, n, ports, j, by_q, by_v, by_a, f):
 
 
 @helper
-def _step_rate(modes, n, ports, j, by_q, by_v, f):
+def _step_rate(block, j, by_q, by_v, f):
     """Add the change of the few numbers with the j-th rate."""
-    moments, own = stiffening.moments_at(n, ports), stiffening.own_row(modes, n, ports)
+    n, moments, own = block.n, stiffening.moments_at(block), stiffening.own_row(block)
     for k in range(3):
-        f[0, few.SPUN_RATE + k] += modes[0, PARTICIPATION + (3 + k) * n + j]
+        f[0, few.SPUN_RATE + k] += block.numbers[0, PARTICIPATION + (3 + k) * n + j]
         f[0, few.STIRRED + k] += by_q[0, (stiffening.STIRRING + k) * n + j]
     for k in range(own - stiffening.SHORTENING):
         row = (stiffening.SHORTENING + k) * n + j
-        f[0, few.M1_RATE + k] += modes[0, moments + k * n + j]
+        f[0, few.M1_RATE + k] += block.numbers[0, moments + k * n + j]
         f[0, few.M2_RATE + k] -= by_q[0, row]
         f[0, few.M2_SECOND + k] -= 2.0 * by_v[0, row]
     for k in range(6):
@@ -215,17 +218,17 @@ def _step_rate(modes, n, ports, j, by_q, by_v, f):
 
 
 @helper
-def _add_curvature(modes, n, ports, x, y, taken, slopes):
+def _add_curvature(block, taken):
     """Add the changes of the tables with the coordinates and their rates, what they are multiplied by held."""
-    by_q, by_v = 6 * n, by_rate_at(n) + 6 * n
-    group, own = stiffening.group_at(modes, n, ports, 0), stiffening.own_row(modes, n, ports)
+    modes, n, slopes, by_q, by_v = block.numbers, block.n, block.slopes, 6 * block.n, by_rate_at(block.n) + 6 * block.n
+    group, own = stiffening.group_at(block, 0), stiffening.own_row(block)
     for k in range(own - stiffening.SHORTENING):
         _add_matrix(-taken[0, few.BY_SECOND + k], modes, group, own + 6, stiffening.SHORTENING + k, n, slopes, by_q)
     for k in range(6):
         _add_matrix(taken[0, few.BY_PRODUCTS + k], modes, group, own + 6, own + k, n, slopes, by_q)
     for k in range(3):  # antisymmetric: rows for columns is a change of sign
-        _add_matrix(-entry_of(y, 3 + k), modes, group, own + 6, stiffening.STIRRING + k, n, slopes, by_q)
-        _add_matrix(-2.0 * entry_of(x, 3 + k), modes, group, own + 6, stiffening.STIRRING + k, n, slopes, by_v)
+        _add_matrix(-entry_of(block.acceleration, 3 + k), modes, group, own + 6, stiffening.STIRRING + k, n, slopes, by_q)
+        _add_matrix(-2.0 * entry_of(block.twist, 3 + k), modes, group, own + 6, stiffening.STIRRING + k, n, slopes, by_v)
 
 
 @helper
@@ -239,22 +242,24 @@ def _add_matrix(weight, modes, group, matrices, k, n, t, o):
 
 
 @helper
-def _add_port(modes, n, ports, p, q, v, a, x, y, law, shape, by_v, by_a, small, slopes):
+def _add_port(block, p, shape, by_v, by_a, small):
     """Write X, Y and Z of a port and its S, and add how its wrench changes W_P and tau along q.
 
     The tables are used up: `shape` for ``Phi - H q``, the others for ``-H v`` and ``-H a``.
     """
-    o, target, group = numbers_at(n, p), port_at(n, p), stiffening.group_at(modes, n, ports, 1 + p)
-    stiffening.write_shape(modes, n, ports, p, q, shape, 0)
-    moving, rates = stiffening.displacement_of(modes, o + modal_ports.SHAPE, n, q, shape, 0), wide_times(shape, 0, n, v)
-    second = plus(wide_times(shape, 0, n, a), stiffening.curvature_of(modes, n, ports, p, v, by_v))
-    for x_of, table in ((v, by_v), (a, by_a)):
+    modes, n, v, law, slopes = block.numbers, block.n, block.v, block.law, block.slopes
+    o, target, group = numbers_at(n, p), port_at(n, p), stiffening.group_at(block, 1 + p)
+    stiffening.write_shape(block, p, shape, 0)
+    moving, rates = stiffening.displacement_of(block, o + modal_ports.SHAPE, shape, 0), wide_times(shape, 0, n, v)
+    second = plus(wide_times(shape, 0, n, block.a), stiffening.curvature_of(block, p, by_v))
+    for x_of, table in ((v, by_v), (block.a, by_a)):
         stiffening.write_table(modes, group, 6, 6, n, x_of, table, 0)
         for k in range(6 * n):
             table[0, k] = -table[0, k]
     modal_ports.write_subspace(modes, o, n, modal_ports.pose_of(modes, o, moving), shape, 0, law, target + layout.PORT_S)
     speed, wrench = six(law, 0, target + layout.PORT_TWIST), six(law, 0, target + layout.PORT_WRENCH)
-    modal_ports.write_port_slopes(modes, o, moving, rates, second, x, y, speed, wrench, small)
+    motion = moving, rates, second
+    modal_ports.write_port_slopes(modes, o, motion, block.twist, block.acceleration, speed, wrench, small)
     by_place, by_speed = columns_at(n, p), columns_at(n, p) + 6 * n
     by_rate = columns_at(n, p) + 12 * n
     add_through(small, modal_ports.TWIST_BY_PLACE, shape, 0, n, slopes, by_place)

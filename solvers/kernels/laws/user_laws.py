@@ -66,11 +66,14 @@ def _unique_name(function: Any, *others: Any) -> str:
 def _writing(function: Any) -> Any:
     """Return the ``write`` of a `CompiledLaw` from the function of a `titop.blocks.contract.law.Law`."""
 
-    def write(n, ports, used, numbers, q, v, twist, passive, law):
+    def write(block, q, v, twist, law):
+        n, ports = block.n, block.ports
         size, h = 6 + n, bias_at(n)
         law[0, : h + size] = 0.0
-        rest = np.zeros(n + ports * (18 + 6 * n), law.dtype)
-        position = n + 9 * ports
+        rest, position = np.zeros(n + ports * (18 + 6 * n) + 6, law.dtype), n + 9 * ports
+        at_parent = part_of(rest, n + ports * (18 + 6 * n), (6,))
+        for r in range(6):
+            at_parent[r] = twist[r]
         subspace = position + 3 * ports
         terms = LawTerms(
             part_of(law, 0, (size, size)),
@@ -81,22 +84,21 @@ def _writing(function: Any) -> Any:
             part_of(rest, subspace, (ports, 6, n)),
             part_of(rest, subspace + 6 * n * ports, (ports, 6)),
         )
-        function(numbers[0], q, v, twist[0], terms)
-        if passive:
+        function(block.numbers[0], q, v, at_parent, terms)
+        if block.passive:
             for r in range(n):
                 law[0, h + 6 + r] -= terms.passive[r]
         for p in range(ports):
-            if not is_used(used, p):
-                continue
-            o = port_at(n, p)
-            for r in range(3):
-                for c in range(3):
-                    law[0, o + 3 * r + c] = terms.rotation[p, r, c]
-                law[0, o + layout.PORT_P + r] = terms.position[p, r]
-            for r in range(6):
-                law[0, o + layout.PORT_GAMMA + r] = terms.bias[p, r]
-                for c in range(n):
-                    law[0, o + layout.PORT_S + r * n + c] = terms.subspace[p, r, c]
+            if is_used(block.used, p):
+                o = port_at(n, p)
+                for r in range(3):
+                    for c in range(3):
+                        law[0, o + 3 * r + c] = terms.rotation[p, r, c]
+                    law[0, o + layout.PORT_P + r] = terms.position[p, r]
+                for r in range(6):
+                    law[0, o + layout.PORT_GAMMA + r] = terms.bias[p, r]
+                    for c in range(n):
+                        law[0, o + layout.PORT_S + r * n + c] = terms.subspace[p, r, c]
 
     return write
 

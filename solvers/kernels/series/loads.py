@@ -59,8 +59,9 @@ def start_loads(ints, floats, changes, orders, work, world, pulls):
 
 
 @helper
-def subtract_loads(ints, floats, k, orders, motions, pulls, wrenches, columns, column):
+def subtract_loads(tables, k, orders, motions, pulls, wrenches, columns, column):
     """Subtract order k of all loads from the wrenches that `wrenches`, a row of so many columns for each element, has there."""
+    ints, floats = tables
     if ints[0, layout.LOADS] > 0:
         given = address_of(ints, 0), ints.shape[0], address_of(floats, 0), k, orders, address_of(motions, 0)
         if load_subtraction((*given, address_of(pulls, 0), address_of(wrenches, 0), columns, column)) != layout.OK:

@@ -41,23 +41,24 @@ def plus3(x, y):
 
 
 @helper
-def spun(i, joint, rows, k, parent, work, states, shifts, groups):
+def spun(i, joint, rows, k, parent, work, kept):
     """Return ``S^2 p`` of element i's parent, whose state is in the row `parent`, in its frame; keep S^2 for shifts."""
     if joint[2] != 0.0:
-        along = symmetric_times(states, parent, rooms.SPIN, work[i, layout.R + 2], work[i, layout.R + 5], work[i, layout.R + 8])
-        put_three(shifts, rows[0] + k, rooms.COLUMN, rotate_back(work, i, layout.R, *along))
+        z = work[i, layout.R + 2], work[i, layout.R + 5], work[i, layout.R + 8]
+        along = symmetric_times(kept.states, parent, rooms.SPIN, *z)
+        put_three(kept.shifts, rows[0] + k, rooms.COLUMN, rotate_back(work, i, layout.R, *along))
     elif joint[0] == layout.FREE:
-        keep_group_spin(i, rows, k, parent, work, states, groups)
-    return symmetric_times(states, counted(parent), rooms.SPIN, *three(work, i, layout.P))
+        keep_group_spin(i, rows, k, parent, work, kept.states, kept.groups)
+    return symmetric_times(kept.states, counted(parent), rooms.SPIN, *three(work, i, layout.P))
 
 
 @helper
-def shifted(joint, rows, k, rates, motions, shifts, groups):
+def shifted(joint, rows, k, rates, kept):
     """Return order k of what the joint's shift adds to y by lower orders."""
     if joint[2] != 0.0:
-        return _shifted_axis(joint[2], joint[1], rows, k, rates, motions, shifts)
+        return _shifted_axis(joint[2], joint[1], rows, k, rates, kept.motions, kept.shifts)
     if joint[0] == layout.FREE:
-        return shifted_group(rows, k, groups)
+        return shifted_group(rows, k, kept.groups)
     return 0.0, 0.0, 0.0
 
 
@@ -76,11 +77,11 @@ def _shifted_axis(linear, v, rows, k, rates, motions, shifts):
 
 
 @helper
-def turning(joint, rows, k, rates, joints, motions, groups):
+def turning(joint, rows, k, rates, kept):
     """Return order k of what lower orders of y and e add to A as the joint turns."""
-    kind, v, _, angular = joint
+    (kind, v, _, angular), joints, motions = joint, kept.joints, kept.motions
     if kind == layout.SPHERICAL or kind == layout.FREE:
-        return turning_group(kind == layout.FREE, v, rows, k, rates, motions, groups)
+        return turning_group(kind == layout.FREE, v, rows, k, rates, motions, kept.groups)
     if angular == 0.0:
         return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     base = rows[1]
@@ -99,12 +100,12 @@ def turning(joint, rows, k, rates, joints, motions, groups):
 
 
 @helper
-def arrive(joint, rows, k, share, carried, motions, shifts, groups):
+def arrive(joint, rows, k, share, carried, kept):
     """Keep order k of y and, order k + 1 of e being a `share` 1 / (k + 1) of its rate, that: ``[y; de/dt]`` is `carried`."""
     if joint[0] == layout.SPHERICAL or joint[0] == layout.FREE:
-        arrive_group(rows, k, share, carried, groups)
+        arrive_group(rows, k, share, carried, kept.groups)
         return
-    at, after = counted(rows[1] + k), counted(rows[1] + k + 1)
+    motions, shifts, at, after = kept.motions, kept.shifts, counted(rows[1] + k), counted(rows[1] + k + 1)
     motions[at, rooms.BASE_ACC], motions[at, rooms.BASE_ACC + 1] = carried[0], carried[1]
     motions[after, rooms.BASE_OMEGA], motions[after, rooms.BASE_OMEGA + 1] = share * carried[3], share * carried[4]
     if joint[2] != 0.0:  # S^2 z + de/dt x z
@@ -113,11 +114,11 @@ def arrive(joint, rows, k, share, carried, motions, shifts, groups):
 
 
 @helper
-def turning_wrench(joint, rows, k, rates, joints, shifts, groups):
+def turning_wrench(joint, rows, k, rates, kept):
     """Return order k of what lower orders of a joint's wrench add to it in the element's first frame."""
-    kind, v, linear, angular = joint
+    (kind, v, linear, angular), joints, shifts = joint, kept.joints, kept.shifts
     if kind == layout.SPHERICAL or kind == layout.FREE:
-        return group_wrench(kind == layout.FREE, rows, k, joints, groups)
+        return group_wrench(kind == layout.FREE, rows, k, joints, kept.groups)
     fx, fy, tx, ty = 0.0, 0.0, 0.0, 0.0
     if angular != 0.0:
         for j in range(1, k + 1):
@@ -137,47 +138,46 @@ def turning_wrench(joint, rows, k, rates, joints, shifts, groups):
 
 
 @helper
-def keep_force(joint, rows, k, joints, shifts, groups):
+def keep_force(joint, rows, k, kept):
     """Complete order k of the force that a joint carries in the element's first frame, where its shift needs that."""
     if joint[2] != 0.0:
-        shifts[rows[0] + k, rooms.TURNED] += joints[rows[0] + k, rooms.WRENCH]
-        shifts[rows[0] + k, rooms.TURNED + 1] += joints[rows[0] + k, rooms.WRENCH + 1]
+        for r in range(2):
+            kept.shifts[rows[0] + k, rooms.TURNED + r] += kept.joints[rows[0] + k, rooms.WRENCH + r]
     elif joint[0] == layout.FREE:
-        keep_group_force(rows, k, joints, groups)
+        keep_group_force(rows, k, kept.joints, kept.groups)
 
 
 @helper
-def start_world(floats, orders, motions, states, several):
+def start_world(floats, orders, kept, several):
     """Write the world's motion: at rest, and accelerated against gravity; states of all orders if it has `several`."""
     for k in range(orders):
         for c in range(rooms.MOTION_COLUMNS):
-            motions[k, c] = 0.0
+            kept.motions[k, c] = 0.0
     for k in range(orders if several else 1):
         for c in range(rooms.STATE_COLUMNS):
-            states[k, c] = 0.0
+            kept.states[k, c] = 0.0
     x, y, z = three(floats, 0, layout.GRAVITY)
-    put_three(states, 0, rooms.ACC, (-x, -y, -z))
+    put_three(kept.states, 0, rooms.ACC, (-x, -y, -z))
 
 
 @helper
-def start_motion(ints, floats, i, joint, rows, parent, rates, work, joints, motions, groups):
+def start_motion(i, joint, rows, parent, rates, work, tables, kept):
     """Write angular velocity and turn of element i at the beginning; `parent` is the first row of its parent's motion."""
-    kind, v, _, _ = joint
-    at = counted(rows[1])
+    (kind, v, _, _), motions, at = joint, kept.motions, counted(rows[1])
     x, y, z = rotate_back(work, i, layout.R, *three(motions, parent, rooms.OMEGA))
-    moved = move(ints, floats, i, (0.0, 0.0, 0.0, x, y, z), rates[0], v)
+    moved = move(*tables, i, (0.0, 0.0, 0.0, x, y, z), rates[0], v)
     put_three(motions, at, rooms.OMEGA, (moved[3], moved[4], moved[5]))
     motions[at, rooms.BASE_OMEGA], motions[at, rooms.BASE_OMEGA + 1] = x, y
     if kind == layout.SPHERICAL or kind == layout.FREE:
-        put_three(groups, rows[2], rooms.GROUP_OMEGA, (x, y, z))
-    turn_on(joint, rows, 0, 1.0, rates, joints, groups)
+        put_three(kept.groups, rows[2], rooms.GROUP_OMEGA, (x, y, z))
+    turn_on(joint, rows, 0, 1.0, rates, kept.joints, kept.groups)
 
 
 @helper
-def turn_and_spin(joint, rows, k, share, state, rates, joints, motions, states, groups):
+def turn_and_spin(joint, rows, k, share, state, rates, kept):
     """Write order k + 1 of the joint's turn, and into the row `state` order k of S^2; `share` is 1 / (k + 1)."""
-    turn_on(joint, rows, k + 1, share, rates, joints, groups)
-    xx, yy, zz, xy, xz, yz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    turn_on(joint, rows, k + 1, share, rates, kept.joints, kept.groups)
+    motions, xx, yy, zz, xy, xz, yz = kept.motions, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for j in range((k + 1) // 2):  # products of orders that differ stand there twice
         a, b = counted(rows[1] + j), counted(rows[1] + k - j)
         (x, y, z), (ox, oy, oz) = three(motions, a, rooms.OMEGA), three(motions, b, rooms.OMEGA)
@@ -187,15 +187,15 @@ def turn_and_spin(joint, rows, k, share, state, rates, joints, motions, states, 
     if k % 2 == 0:
         x, y, z = three(motions, counted(rows[1] + k // 2), rooms.OMEGA)
         xx, yy, zz, xy, xz, yz = xx + x * x, yy + y * y, zz + z * z, xy + x * y, xz + x * z, yz + y * z
-    put_six(states, counted(state), rooms.SPIN, (-yy - zz, -xx - zz, -xx - yy, xy, xz, yz))
+    put_six(kept.states, counted(state), rooms.SPIN, (-yy - zz, -xx - zz, -xx - yy, xy, xz, yz))
 
 
 @helper
-def put_acceleration(rows, k, share, state, acceleration, motions, states):
+def put_acceleration(rows, k, share, state, acceleration, kept):
     """Write order k of A into the row `state`, and order k + 1 of w; `share` is 1 / (k + 1)."""
-    put_six(states, counted(state), rooms.ACC, acceleration)
+    put_six(kept.states, counted(state), rooms.ACC, acceleration)
     turning = share * acceleration[3], share * acceleration[4], share * acceleration[5]
-    put_three(motions, counted(rows[1] + k + 1), rooms.OMEGA, turning)
+    put_three(kept.motions, counted(rows[1] + k + 1), rooms.OMEGA, turning)
 
 
 @helper

@@ -37,7 +37,7 @@ def write_pose_series(ints, floats, i, q, rates, work, poses):
             turn_on(joint, (0, 0, 0), k, 1.0 / max(k, 1), rates, joints, groups)
         for k in range(orders - 1, -1, -1):
             for first in (0, 1, 2, 9):  # columns of the rotation, and the position
-                _carry(i, joint, k, first, 1 if first == 9 else 3, rates, work, joints, groups, poses)
+                _carry(i, joint, k, first, rates, work, (joints, groups), poses)
         i = ints[i, layout.PARENT]
     return layout.OK
 
@@ -56,9 +56,9 @@ def _add_twist(ints, floats, i, v, rates, moved, poses):
 
 
 @helper
-def _carry(i, joint, k, first, step, rates, work, joints, groups, poses):
+def _carry(i, joint, k, first, rates, work, turns, poses):
     """Write order k of a vector in the frame of element i's parent; lower ones still stand in the element's."""
-    kind, v, linear, angular = joint
+    (kind, v, linear, angular), (joints, groups), step = joint, turns, 1 if first == 9 else 3
     x, y, z = poses[k, first], poses[k, first + step], poses[k, first + 2 * step]
     if kind == layout.AXIAL:
         if angular != 0.0:

@@ -6,6 +6,8 @@ motions and states on. Where elements follow each other at one order, one row of
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import numpy as np
 
 from titop.solvers.kernels.interface import layout
@@ -50,6 +52,10 @@ ACC_KNOWN = layout.ACC  # and to y, with zeros behind it, where accelerations st
 FORWARD_WORK = layout.FORWARD_COLUMNS
 
 
+#: Where the kinds of columns stand.
+Rooms = namedtuple("Rooms", "joints motions states shifts groups")
+
+
 @shared
 def series_rooms(ints, orders, kept, states, q):
     """Return rooms for so many orders: joints, motions of `kept` elements, rows of `states`, shifts, groups.
@@ -62,7 +68,7 @@ def series_rooms(ints, orders, kept, states, q):
     third = second + states * STATE_COLUMNS
     fourth = third + rows * SHIFT_COLUMNS
     whole = np.empty(fourth + groups * GROUP_COLUMNS, q.dtype)
-    return (
+    return Rooms(
         part_of(whole, 0, (rows, JOINT_COLUMNS)),
         part_of(whole, first, (moving, MOTION_COLUMNS)),
         part_of(whole, second, (states, STATE_COLUMNS)),

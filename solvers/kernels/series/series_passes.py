@@ -50,41 +50,41 @@ _NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @shared
-def hybrid_series(ints, floats, changes, imposed, q, rates, accelerations, efforts, passive, work, multi):
+def hybrid_series(tables, changes, imposed, q, rates, accelerations, efforts, passive):
     """Complete the coefficients of rates (orders, nv), accelerations and efforts (orders - 1, nv); return a status.
 
-    `passive` (orders - 1, nv) takes what acts besides the efforts; `changes` is as in `loads`.
+    `passive` (orders - 1, nv) takes what acts besides the efforts; `changes` is as in `loads`, `tables` are ints and floats.
     """
-    orders, last = rates.shape[0], rates.shape[0] - 1
+    (ints, floats), orders, last = tables, rates.shape[0], rates.shape[0] - 1
+    work = np.empty((ints[0, layout.ELEMENTS], rooms.FORWARD_WORK), q.dtype)
+    multi = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS), q.dtype)
     status = _factor(ints, floats, imposed, q, passive[0], work, multi)
     if status != layout.OK:
         return status
     count = ints[0, layout.ELEMENTS]
-    joints, motions, states, shifts, groups = series_rooms(ints, orders, count, count, q)
-    world, pulls = load_rooms(ints, orders, q)
+    kept, (world, pulls) = series_rooms(ints, orders, count, count, q), load_rooms(ints, orders, q)
     start_loads(ints, floats, changes, orders, work, world, pulls)
-    start_world(floats, orders, motions, states, False)
+    start_world(floats, orders, kept, False)
     for i in range(1, count):
         joint, rows = joint_of(ints, floats, i), _rows(ints, i, orders)
-        start_motion(ints, floats, i, joint, rows, ints[i, layout.PARENT] * orders, rates, work, joints, motions, groups)
-        _prepare(ints, floats, i, joint, rows, 0, rates, work, joints, motions, states, shifts, groups)
+        start_motion(i, joint, rows, ints[i, layout.PARENT] * orders, rates, work, tables, kept)
+        _prepare(tables, i, joint, rows, 0, rates, work, kept)
     for k in range(last):
         if k == 1:
-            put_six(states, 0, rooms.ACC, _NOTHING)  # gravity is constant
-        _let_act(ints, floats, imposed, q, k, rates, accelerations, efforts, passive)
-        subtract_loads(ints, floats, k, orders, motions, pulls, work, rooms.FORWARD_WORK, layout.BIAS)
+            put_six(kept.states, 0, rooms.ACC, _NOTHING)  # gravity is constant
+        _let_act(tables, imposed, q, k, rates, accelerations, efforts, passive)
+        subtract_loads(tables, k, orders, kept.motions, pulls, work, rooms.FORWARD_WORK, layout.BIAS)
+        given = accelerations[k], efforts[k], imposed
         for i in range(count - 1, 0, -1):
-            joint, rows = joint_of(ints, floats, i), _rows(ints, i, orders)
-            _inward(ints, i, joint, rows, k, imposed, rates, accelerations[k], efforts[k], work, multi, joints, shifts, groups)
+            _inward(tables, i, k, imposed, rates, given[:2], (work, multi), kept)
         for i in range(1, count):
             joint, rows = joint_of(ints, floats, i), _rows(ints, i, orders)
-            given = accelerations[k], efforts[k], imposed
-            moved = _outward(ints, floats, i, joint, rows, k, given, work, multi, motions, states, shifts, groups)
+            moved = _outward(tables, i, k, orders, given, work, multi, kept)
             for j in range(coordinates_of(joint[0])):
                 rates[k + 1, joint[1] + j] = accelerations[k, joint[1] + j] / (k + 1)
             if k + 1 < last:
-                _keep_wrench(i, joint, rows, k, moved, work, joints, shifts, groups)
-                _prepare(ints, floats, i, joint, rows, k + 1, rates, work, joints, motions, states, shifts, groups)
+                _keep_wrench(i, joint, rows, k, moved, work, kept)
+                _prepare(tables, i, joint, rows, k + 1, rates, work, kept)
         if imposed is not None:
             for j in range(efforts.shape[1]):
                 efforts[k, j] -= passive[k, j]
@@ -113,34 +113,33 @@ def _factor(ints, floats, imposed, q, still, work, multi):
 
 
 @shared
-def _prepare(ints, floats, i, joint, rows, k, rates, work, joints, motions, states, shifts, groups):
+def _prepare(tables, i, joint, rows, k, rates, work, kept):
     """Write what order k has of lower ones: the drift, of which y has the first part, and the wrench that the body takes."""
-    turn_and_spin(joint, rows, k, 1.0 / (k + 1), i, rates, joints, motions, states, groups)
-    x, y, z = spun(i, joint, rows, k, ints[i, layout.PARENT], work, states, shifts, groups)
-    y_known = plus3(
-        rotate_back(work, i, layout.R, x, y, z), plus3(shifted(joint, rows, k, rates, motions, shifts, groups), _NOTHING)
-    )
+    turn_and_spin(joint, rows, k, 1.0 / (k + 1), i, rates, kept)
+    x, y, z = spun(i, joint, rows, k, tables[0][i, layout.PARENT], work, kept)
+    y_known = plus3(rotate_back(work, i, layout.R, x, y, z), plus3(shifted(joint, rows, k, rates, kept), _NOTHING))
     put_six(work, i, rooms.ACC_KNOWN, y_known)
-    put_six(work, i, rooms.DRIFT, plus(y_known, turning(joint, rows, k, rates, joints, motions, groups)))
-    put_six(work, i, layout.BIAS, spin_wrench(floats, i, i, states))
+    put_six(work, i, rooms.DRIFT, plus(y_known, turning(joint, rows, k, rates, kept)))
+    put_six(work, i, layout.BIAS, spin_wrench(tables[1], i, i, kept.states))
 
 
 @helper
-def _let_act(ints, floats, imposed, q, k, rates, accelerations, efforts, passive):
+def _let_act(tables, imposed, q, k, rates, accelerations, efforts, passive):
     """Add what acts besides order k of the efforts to these; let imposed coordinates move as they do."""
     for j in range(efforts.shape[1]):
         passive[k, j] = 0.0
         if imposed is not None and imposed[j]:
             rates[k + 1, j] = accelerations[k, j] / (k + 1)
-    add_passive(ints, floats, q, k, rates, 1.0, passive)
+    add_passive(*tables, q, k, rates, 1.0, passive)
     for j in range(efforts.shape[1]):
         efforts[k, j] += passive[k, j]
 
 
 @helper
-def _inward(ints, i, joint, rows, k, imposed, rates, accelerations, efforts, work, multi, joints, shifts, groups):
+def _inward(tables, i, k, imposed, rates, given, eliminated, kept):
     """Write the wrench of element i's subtree without what is unknown; hand to the parent what the joint leaves of it."""
-    kind, v, linear, angular = joint
+    ints, joint, (accelerations, efforts), (work, multi) = tables[0], joint_of(*tables, i), given, eliminated
+    (kind, v, linear, angular), rows = joint, _rows(ints, i, rates.shape[0])
     a, b, c = inertia_of(work, i)
     bias = plus(six(work, i, layout.BIAS), inertia_times(a, b, c, six(work, i, rooms.DRIFT)))
     put_six(work, i, layout.BIAS, bias)
@@ -154,15 +153,16 @@ def _inward(ints, i, joint, rows, k, imposed, rates, accelerations, efforts, wor
         bias = plus(bias, scaled(share, six(work, i, layout.U)))
     elif kind == layout.SPHERICAL or kind == layout.FREE:
         first, n = 0 if kind == layout.FREE else 3, coordinates_of(kind)
-        bias = _press(first, n, v, ints[i, layout.MULTI], bias, imposed, accelerations, efforts, multi)
+        bias = _press(first, n, v, bias, imposed, given, multi, ints[i, layout.MULTI])
     if rows[3]:
-        bias = plus(bias, turning_wrench(joint, rows, k, rates, joints, shifts, groups))
+        bias = plus(bias, turning_wrench(joint, rows, k, rates, kept))
         add_six(work, ints[i, layout.PARENT], layout.BIAS, carry_wrench(work, i, layout.R, bias))
 
 
 @helper
-def _press(first, n, v, m, bias, imposed, accelerations, efforts, multi):
+def _press(first, n, v, bias, imposed, given, multi, m):
     """Write what the eliminated coordinates of a spherical or free joint begin with; return what they leave of the bias."""
+    accelerations, efforts = given
     put_six(multi, m, layout.FULL_P, bias)
     for j in range(n):
         pressing = multi[m, layout.FULL_P + first + j]
@@ -179,26 +179,28 @@ def _press(first, n, v, m, bias, imposed, accelerations, efforts, multi):
 
 
 @helper
-def _outward(ints, floats, i, joint, rows, k, given, work, multi, motions, states, shifts, groups):
+def _outward(tables, i, k, orders, given, work, multi, kept):
     """Write what is unknown of the accelerations and efforts `given`, and element i's motion; return that but for the drift."""
-    carried, share = transport(work, i, layout.R, six(states, ints[i, layout.PARENT], rooms.ACC)), 1.0 / (k + 1)
-    arrive(joint, rows, k, share, plus(carried, six(work, i, rooms.ACC_KNOWN)), motions, shifts, groups)
+    joint, rows, share = joint_of(*tables, i), _rows(tables[0], i, orders), 1.0 / (k + 1)
+    carried = transport(work, i, layout.R, six(kept.states, tables[0][i, layout.PARENT], rooms.ACC))
+    arrive(joint, rows, k, share, plus(carried, six(work, i, rooms.ACC_KNOWN)), kept)
     moved = carried
     if joint[0] == layout.AXIAL:
-        moved = restore_axial(ints, floats, i, carried, *given, work)
+        moved = restore_axial(*tables, i, carried, *given, work)
     elif joint[0] == layout.SPHERICAL or joint[0] == layout.FREE:
-        moved = restore_multi(ints, floats, i, carried, *given, multi)
-    put_acceleration(rows, k, share, i, plus(moved, six(work, i, rooms.DRIFT)), motions, states)
+        moved = restore_multi(*tables, i, carried, *given, multi)
+    put_acceleration(rows, k, share, i, plus(moved, six(work, i, rooms.DRIFT)), kept)
     return moved
 
 
 @helper
-def _keep_wrench(i, joint, rows, k, moved, work, joints, shifts, groups):
+def _keep_wrench(i, joint, rows, k, moved, work, kept):
     """Write what element i's joint carries, if anything but the world carries it."""
     if rows[3]:
         a, b, c = inertia_of(work, i)
-        put_six(joints, counted(rows[0] + k), rooms.WRENCH, plus(inertia_times(a, b, c, moved), six(work, i, layout.BIAS)))
-        keep_force(joint, rows, k, joints, shifts, groups)
+        wrench = plus(inertia_times(a, b, c, moved), six(work, i, layout.BIAS))
+        put_six(kept.joints, counted(rows[0] + k), rooms.WRENCH, wrench)
+        keep_force(joint, rows, k, kept)
 
 
 @shared
@@ -208,10 +210,9 @@ def inverse_series(ints, floats, changes, q, rates, accelerations, work, efforts
     `changes` is as in `loads`.
     """
     orders, last = rates.shape[0], rates.shape[0] - 1
-    place_of, kept = places(ints)
-    joints, motions, states, shifts, groups = series_rooms(ints, orders, kept, kept * orders, q)
-    world, pulls = load_rooms(ints, orders, q)
-    start_world(floats, orders, motions, states, True)
+    (place_of, moving), (world, pulls), tables = places(ints), load_rooms(ints, orders, q), (ints, floats)
+    kept = series_rooms(ints, orders, moving, moving * orders, q)
+    start_world(floats, orders, kept, True)
     shares = np.empty(last)
     for k in range(last):
         shares[k] = 1.0 / (k + 1)
@@ -220,51 +221,51 @@ def inverse_series(ints, floats, changes, q, rates, accelerations, work, efforts
         if status != layout.OK:
             return status
         own, parent = place_of[i] * orders, place_of[ints[i, layout.PARENT]] * orders
-        _all_outward(ints, floats, i, shares, own, parent, rates, accelerations, work, joints, motions, states, shifts, groups)
+        _all_outward(tables, i, shares, (own, parent), rates, accelerations, work, kept)
     start_loads(ints, floats, changes, orders, work, world, pulls)
     for k in range(last):
         column = k * rooms.JOINT_COLUMNS + rooms.WRENCH
-        subtract_loads(ints, floats, k, orders, motions, pulls, joints, orders * rooms.JOINT_COLUMNS, column)
+        subtract_loads(tables, k, orders, kept.motions, pulls, kept.joints, orders * rooms.JOINT_COLUMNS, column)
         for j in range(efforts.shape[1]):
             efforts[k, j] = 0.0
         add_passive(ints, floats, q, k, rates, -1.0, efforts)
     for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
-        _all_inward(ints, floats, i, last, rates, accelerations, work, joints, shifts, groups, efforts)
+        _all_inward(tables, i, last, rates, accelerations, work, kept, efforts)
     return layout.OK
 
 
 @helper
-def _all_outward(ints, floats, i, shares, own, parent, rates, accelerations, work, joints, motions, states, shifts, groups):
-    """Write the motion of element i, and what moves its body alone; `own` and `parent` are first rows of motions and states.
+def _all_outward(tables, i, shares, first, rates, accelerations, work, kept):
+    """Write the motion of element i, and what moves its body alone; `first` are its rows of motions, and its parent's.
 
     `shares` are 1 / (k + 1) for all orders k.
     """
-    joint, last = joint_of(ints, floats, i), shares.size
+    (ints, floats), (own, parent), joint, last = tables, first, joint_of(*tables, i), shares.size
     rows = i * (last + 1), own, group_row(ints, i, last + 1), parent > 0
-    start_motion(ints, floats, i, joint, rows, parent, rates, work, joints, motions, groups)
+    start_motion(i, joint, rows, parent, rates, work, tables, kept)
     for k in range(last):
         share, state, above, at = shares[counted(k)], counted(own + k), counted(parent + k), counted(rows[0] + k)
-        turn_and_spin(joint, rows, k, share, state, rates, joints, motions, states, groups)
-        b = plus3(spun(i, joint, rows, k, above, work, states, shifts, groups), six(states, above, rooms.ACC))
-        carried = plus3(shifted(joint, rows, k, rates, motions, shifts, groups), transport(work, i, layout.R, b))
-        arrive(joint, rows, k, share, carried, motions, shifts, groups)
-        turned = plus(carried, turning(joint, rows, k, rates, joints, motions, groups))
+        turn_and_spin(joint, rows, k, share, state, rates, kept)
+        b = plus3(spun(i, joint, rows, k, above, work, kept), six(kept.states, above, rooms.ACC))
+        carried = plus3(shifted(joint, rows, k, rates, kept), transport(work, i, layout.R, b))
+        arrive(joint, rows, k, share, carried, kept)
+        turned = plus(carried, turning(joint, rows, k, rates, kept))
         acceleration = move(ints, floats, i, turned, accelerations[k], joint[1])
-        put_acceleration(rows, k, share, state, acceleration, motions, states)
-        spinning = spin_wrench(floats, i, state, states)
-        put_six(joints, at, rooms.WRENCH, plus(rigid_momentum(floats, i, layout.MASS, acceleration), spinning))
+        put_acceleration(rows, k, share, state, acceleration, kept)
+        spinning = spin_wrench(floats, i, state, kept.states)
+        put_six(kept.joints, at, rooms.WRENCH, plus(rigid_momentum(floats, i, layout.MASS, acceleration), spinning))
 
 
 @helper
-def _all_inward(ints, floats, i, last, rates, accelerations, work, joints, shifts, groups, efforts):
+def _all_inward(tables, i, last, rates, accelerations, work, kept, efforts):
     """Write the efforts of element i's joint, and hand its wrench to the parent."""
-    joint, parent = joint_of(ints, floats, i), ints[i, layout.PARENT] * (last + 1)
+    (ints, floats), joint, parent = tables, joint_of(*tables, i), tables[0][i, layout.PARENT] * (last + 1)
     rows = i * (last + 1), 0, group_row(ints, i, last + 1), parent > 0
     for k in range(last):
-        wrench = six(joints, counted(rows[0] + k), rooms.WRENCH)
+        wrench = six(kept.joints, counted(rows[0] + k), rooms.WRENCH)
         along_joint(ints, floats, i, wrench, efforts[k], joint[1])
         armature_effort(ints, floats, i, accelerations[k], efforts[k], joint[1])
         if parent > 0:
-            turned = turning_wrench(joint, rows, k, rates, joints, shifts, groups)
-            keep_force(joint, rows, k, joints, shifts, groups)
-            add_six(joints, counted(parent + k), rooms.WRENCH, carry_wrench(work, i, layout.R, plus(wrench, turned)))
+            turned = turning_wrench(joint, rows, k, rates, kept)
+            keep_force(joint, rows, k, kept)
+            add_six(kept.joints, counted(parent + k), rooms.WRENCH, carry_wrench(work, i, layout.R, plus(wrench, turned)))

@@ -8,6 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, law_size, port_at, result_at
+from titop.solvers.kernels.interface.stages import Call
 from titop.solvers.kernels.laws.compiled_laws import write_result
 
 N, PORTS = 2, 2
@@ -23,7 +24,8 @@ for k, (rotation, position) in enumerate(POSES):
 def test_the_result_is_what_the_equations_say(used: int) -> None:
     """``M [A; a] + h + sum [Ad^-T; S^T] W`` over the ports in use."""
     result = np.zeros((1, 6 + N))
-    write_result(N, PORTS, used, LAW, tuple(X), A, LAW, result, 0)
+    told = dict.fromkeys(Call._fields, 0) | {"n": N, "ports": PORTS, "used": used, "a": A, "acceleration": tuple(X), "law": LAW}
+    write_result(Call(**told), LAW, result, 0)
     size = 6 + N
     expected = LAW[0, : size * size].reshape(size, size) @ [*X, *A] + LAW[0, bias_at(N) : result_at(N)]
     for k, (rotation, position) in enumerate(POSES):

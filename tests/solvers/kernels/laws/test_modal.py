@@ -16,7 +16,9 @@ from tests.flexible import random_body, random_system, unit_beam
 from tests.refusals import ENGINES
 from titop.blocks.basics.spatial import rigid_inertia
 from titop.solvers.kernels.interface import records
+from titop.solvers.kernels.interface.stages import Call
 from titop.solvers.kernels.laws import modal
+from titop.solvers.kernels.spatial.algebra import six
 
 Array = NDArray[np.float64]
 
@@ -199,7 +201,8 @@ def test_kernels_of_flexible_bodies_take_complex_steps() -> None:
 
     @njit
     def law_of(numbers: Any, q: Any, v: Any, twist: Any, law: Any) -> None:
-        modal.write_law(q.size, 2, -1, numbers, q, v, twist, 1, law)
+        x = six(twist, 0, 0)
+        modal.write_law(Call(q.size, 2, -1, numbers.size, 1, 0, 0, numbers, q, v, v, x, x, law, 0, law), q, v, x, law)
 
     for scale in (1.0, 30.0):
         q, v, twist = scale * body.random_configuration(rng), rng.normal(size=n), rng.normal(size=(1, 6))

@@ -31,7 +31,8 @@ def test_the_square_of_a_spin_is_a_product_of_series() -> None:
     joints, groups = np.zeros((ORDERS + 1, rooms.JOINT_COLUMNS)), np.zeros((0, rooms.GROUP_COLUMNS))
     for k in range(ORDERS):
         joint = (layout.AXIAL, 0, 0.0, 0.0)
-        motions.turn_and_spin(joint, (0, 0, 0, True), k, 1 / (k + 1), k, np.zeros((ORDERS, 1)), joints, moved, states, groups)
+        kept = rooms.Rooms(joints, moved, states, None, groups)
+        motions.turn_and_spin(joint, (0, 0, 0, True), k, 1 / (k + 1), k, np.zeros((ORDERS, 1)), kept)
     for k in range(ORDERS):
         product = sum(cross_matrix(spins[j]) @ cross_matrix(spins[k - j]) for j in range(k + 1))
         np.testing.assert_allclose(full(states[k, rooms.SPIN : rooms.SPIN + 6]), product, **ROUNDING)
@@ -55,7 +56,7 @@ def test_the_world_rests_and_gravity_pulls() -> None:
     floats[0, layout.GRAVITY : layout.GRAVITY + 3] = 1.0, 2.0, 3.0
     for several in (False, True):
         moved, states = np.full((ORDERS, rooms.MOTION_COLUMNS), np.nan), np.full((ORDERS, rooms.STATE_COLUMNS), np.nan)
-        motions.start_world(floats, ORDERS, moved, states, several)
+        motions.start_world(floats, ORDERS, rooms.Rooms(None, moved, states, None, None), several)
         assert not moved.any()
         assert states[0].tolist() == [-1.0, -2.0, -3.0, *[0.0] * (rooms.STATE_COLUMNS - 3)]
         assert np.isnan(states[1:]).all() != several
@@ -63,6 +64,7 @@ def test_the_world_rests_and_gravity_pulls() -> None:
 
 def test_accelerations_are_kept_with_the_next_spin() -> None:
     moved, states = np.zeros((ORDERS, rooms.MOTION_COLUMNS)), np.zeros((ORDERS, rooms.STATE_COLUMNS))
-    motions.put_acceleration((0, 0, 0, True), 1, 0.5, 1, (1.0, 2.0, 3.0, 4.0, 5.0, 6.0), moved, states)
+    kept = rooms.Rooms(None, moved, states, None, None)
+    motions.put_acceleration((0, 0, 0, True), 1, 0.5, 1, (1.0, 2.0, 3.0, 4.0, 5.0, 6.0), kept)
     assert states[1, rooms.ACC : rooms.ACC + 6].tolist() == [1, 2, 3, 4, 5, 6]
     assert moved[2, rooms.OMEGA : rooms.OMEGA + 3].tolist() == [2.0, 2.5, 3.0]
