@@ -282,7 +282,7 @@ def casadi_calls(tree: Tree, given: dict[str, Any]) -> Peer:
             source, library = function.generate(f"{kind}.c"), f"{folder}/{kind}.so"
             work = {"iw": max(1, function.sz_iw()), "w": max(1, function.sz_w())}
             loop = _LOOP.format(kind=kind, size=function.numel_out(0), n=n, **work)
-            code, _ = Path(source).read_text(), Path(source).unlink()
+            code, _ = Path(source).read_text("utf-8"), Path(source).unlink()
             Path(f"{folder}/{kind}.c").write_text(code + loop, "utf-8")
             try:
                 subprocess.run(
