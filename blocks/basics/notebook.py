@@ -68,15 +68,13 @@ def curve(values: Any) -> Markup:
 def attributes_page(result: Any) -> str:
     """Return a dataclass as a page: the lines that it prints, and a table of its attributes."""
     first, *lines = str(result).splitlines() or [""]
-    rows = [(each.name, getattr(result, each.name)) for each in fields(result) if each.repr]
+    rows = [(each.name, getattr(result, each.name)) for each in fields(result) if each.repr and each.name[0] != "_"]
     shown = table("more", ([line] for line in lines)), table("attributes", rows, is_open=False)
     return page(type(result).__name__, first, *shown)
 
 
 def _brief(value: Any) -> str:
-    """Return a value: few numbers and names as they are, the start of sequences and mappings, of others the type."""
-    if isinstance(value, np.ndarray) and value.ndim:
-        return numbers_text(value) if 0 < value.size <= ENTRIES and value.dtype.kind in "if" else f"array {value.shape}"
+    """Return a value: few numbers and names as they are, the start of others, shapes of arrays, else the type."""
     if isinstance(value, Mapping | list | tuple):
         entries = value.items() if isinstance(value, Mapping) else ((None, each) for each in value)
         parts = [f"{'' if name is None else f'{name} = '}{_one(each)}" for name, each in islice(entries, ENTRIES)]
@@ -85,6 +83,8 @@ def _brief(value: Any) -> str:
 
 
 def _one(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return numbers_text(value) if 0 < value.size <= ENTRIES and value.dtype.kind in "if" else f"array {value.shape}"
     if isinstance(value, float | complex | np.inexact):
         return f"{value:.6g}"
     return str(value) if value is None or isinstance(value, str | int | np.generic) else type(value).__name__
