@@ -73,7 +73,7 @@ def _compiled(code: str) -> tuple[dict[str, list[str]], ctypes.CDLL]:
     )
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "kernels.c")
-        source.write_text(f"{SHIM}{code}{launchers}")
+        source.write_text(f"{SHIM}{code}{launchers}", "utf-8")
         done = compile_c([source], source.with_suffix(".so"), "-shared", "-fPIC", "-O0")
         assert not done.returncode, done.stderr
         return kernels, ctypes.CDLL(str(source.with_suffix(".so")))

@@ -108,7 +108,7 @@ def robot(old: str, new: str, **k: Any) -> Any:
 def filed(old: str, new: str) -> Any:
     """Resolve a model file, a part replaced."""
     assert old in TOML
-    Path("x.toml").write_text(TOML.replace(old, new, 1))
+    Path("x.toml").write_text(TOML.replace(old, new, 1), "utf-8")
     return tt.load("x.toml").resolve()
 
 

@@ -104,7 +104,7 @@ def anchors(text: str) -> set[str]:
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(path: Path) -> None:
-    assert broken_links(path, path.read_text()) == []
+    assert broken_links(path, path.read_text("utf-8")) == []
 
 
 def test_the_finder_of_broken_links_finds() -> None:

@@ -115,7 +115,7 @@ def _superelement(file: Path, bulk: Path) -> tuple[Any, ...]:
 
 def _table(punch: Path, name: str) -> Array | None:
     """Return the identifier (k) of each row of a recovery matrix, None if the punch file does not have its table."""
-    if not punch.is_file() or not re.search(rf"^DTI +{name} +2", punch.read_text(errors="replace"), re.MULTILINE):
+    if not punch.is_file() or not re.search(rf"^DTI +{name} +2", punch.read_text("utf-8", "replace"), re.MULTILINE):
         return None
     return np.asarray(nastran().rddtipch(str(punch), name))[:, 0]
 

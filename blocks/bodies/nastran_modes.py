@@ -138,7 +138,7 @@ def modes_of_listing(file: Path) -> FileModes:
     if not tables:
         raise _missing(file, "a table of eigenvalues", "a normal modes run (SOL 103) prints it")
     values = np.asarray([*tables.values()][-1])
-    lines = file.read_text(errors="replace").splitlines()
+    lines = file.read_text("utf-8", "replace").splitlines()
     factors, effective = (_modal_table(lines, title, len(values)) for title in ("PARTICIPATIONFACTORS", "EFFECTIVEMASS"))
     rigid, _, about, _ = library.rdgpwg(str(file))
     return FileModes(values[:, 3], values[:, 5], factors, effective, _vectors(lines, len(values)), False, rigid, about, {})

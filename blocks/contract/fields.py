@@ -15,6 +15,7 @@ since only setting calls the reader.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from inspect import getattr_static
@@ -204,7 +205,11 @@ NOTHING = object()  # stands for an attribute that a class only annotates
 
 def _gate_redefined(cls: type) -> None:
     """Wrap the attributes of a user's class that have names of fields."""
-    annotated = vars(cls).get("__annotations__", {})
+    annotated: Any = vars(cls).get("__annotations__", {})
+    if sys.version_info >= (3, 14):  # where annotations are made when they are asked for, if the names in them are known
+        import annotationlib
+
+        annotated = annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
     for name, field in _found_fields(cls).items():
         own = getattr_static(cls, name)
         if isinstance(own, Field):

@@ -112,7 +112,7 @@ def c_calls(program: tt.Program, given: dict[str, Any]) -> Calls:
                 _LOOP.format(kind=kind, arrays=arrays, name=f"arm_{function}", entries=", ".join(given_here)),
                 begins[-1],
             )
-        Path(source, "loop.c").write_text('#include "arm.h"\n' + "".join(text for text, _ in kinds.values()))
+        Path(source, "loop.c").write_text('#include "arm.h"\n' + "".join(text for text, _ in kinds.values()), "utf-8")
         options = ["-O2", "-march=native", "-ffp-contract=off", "-shared", "-fPIC"]
         try:
             subprocess.run(["gcc", *options, "arm.c", "loop.c", "-lm", "-o", "arm.so"], check=True, cwd=source)

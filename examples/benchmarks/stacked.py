@@ -282,8 +282,8 @@ def casadi_calls(tree: Tree, given: dict[str, Any]) -> Peer:
             source, library = function.generate(f"{kind}.c"), f"{folder}/{kind}.so"
             work = {"iw": max(1, function.sz_iw()), "w": max(1, function.sz_w())}
             loop = _LOOP.format(kind=kind, size=function.numel_out(0), n=n, **work)
-            code, _ = Path(source).read_text(), Path(source).unlink()
-            Path(f"{folder}/{kind}.c").write_text(code + loop)
+            code, _ = Path(source).read_text("utf-8"), Path(source).unlink()
+            Path(f"{folder}/{kind}.c").write_text(code + loop, "utf-8")
             try:
                 subprocess.run(
                     ["gcc", "-O2", "-march=native", "-shared", "-fPIC", f"{folder}/{kind}.c", "-o", library], check=True
@@ -479,7 +479,7 @@ def main() -> None:
     before = json.loads(arguments.before.read_text()) if arguments.before else {}
     show(times, before)
     if arguments.json:
-        arguments.json.write_text(json.dumps({", ".join(key): value for key, value in times.items()}, indent=1))
+        arguments.json.write_text(json.dumps({", ".join(key): value for key, value in times.items()}, indent=1), "utf-8")
 
 
 if __name__ == "__main__":

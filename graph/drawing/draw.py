@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from titop.blocks.basics.notebook import printable
 from titop.blocks.basics.tolerances import NEGLIGIBLE
 from titop.blocks.basics.user_input import check_suffix
 from titop.blocks.surroundings.gravity_field import gravity_words
@@ -39,7 +40,7 @@ from titop.graph.drawing.layout import (
     span_of,
     text_width,
 )
-from titop.graph.drawing.outline import Box, Outline, outline, printable
+from titop.graph.drawing.outline import Box, Outline, outline
 from titop.graph.network.network import Network
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
-from titop.graph.drawing.outline import Box, Outline, printable
+from titop.blocks.basics.notebook import printable
+from titop.graph.drawing.outline import Box, Outline
 
 #: So many boxes are drawn: the world and thirty bodies with their joints.
 LIMIT = 61

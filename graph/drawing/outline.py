@@ -13,6 +13,7 @@ import networkx as nx
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.notebook import printable
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.checking.block_findings import law_findings
 from titop.blocks.constraints.closure import Closure
@@ -22,9 +23,6 @@ from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import Sensor
 from titop.graph.checking.system_check import check_system
 from titop.graph.network.network import Network
-
-#: Longer names and port names are cut in the middle.
-_LONGEST = 28
 
 
 @dataclass(frozen=True)
@@ -224,10 +222,3 @@ def _value(block: Block) -> str:
     force, torque = np.linalg.norm(block.force), np.linalg.norm(block.torque)
     parts = [f"{force:.4g} N"] if force or not torque else []
     return ", ".join(parts + ([f"{torque:.4g} N m"] if torque else []))
-
-
-def printable(name: Any, longest: int = _LONGEST) -> str:
-    """Return a name on one line, without control characters, cut in the middle if it is long."""
-    text = "".join(c if c.isprintable() else " " for c in str(name))
-    head = longest // 2
-    return text if len(text) <= longest else f"{text[:head]}…{text[head + 1 - longest :]}"

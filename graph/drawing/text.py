@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, escape
+from titop.blocks.basics.notebook import GREY, Markup, escaped, page, printable, table
 from titop.blocks.contract.block import Block
 from titop.blocks.surroundings.gravity_field import gravity_words
 from titop.graph.checking.system_check import check_system
-from titop.graph.drawing.outline import Outline, describe_closure, known_mass, outline, printable
+from titop.graph.drawing.outline import Outline, describe_closure, known_mass, outline
 from titop.graph.network.connections import Connection
 from titop.graph.network.network import Network
 
@@ -160,7 +161,7 @@ def _dot_text(*lines: str) -> str:
 #: Browsers refuse elements nested much deeper; what hangs deeper is listed side by side.
 _DEEPEST = 60
 _SHOWN_FINDINGS = 20
-_RED, _AMBER, _GREY = "#c8102e", "#8a5a00", "#666666"
+_RED, _AMBER = "#c8102e", "#8a5a00"
 
 
 def system_html(system: Network) -> str:
@@ -174,28 +175,16 @@ def system_html(system: Network) -> str:
     nv = sum(box.nv for box in picture.boxes)
     counts = (f"{len(system.connections)} connections", constraint_count(system), f"{nv} coordinates")
     facts = ", ".join([*filter(None, counts), f"{mass:.4g} kg, {gravity_words(system.gravity)}"])
-    parts = [
-        f"<p><b>{_text(system.name, 60)}</b> <span style='color:{_GREY}'>{html.escape(facts)}</span></p>",
-        *_findings("wrong", _RED, picture.findings),
-        *_findings("suspicious", _AMBER, warnings),
-        *_tree(picture),
-        *_closures(picture),
-        *_coordinates(system),
-        *_signals(picture),
-    ]
-    return "<div style='font-family:sans-serif;font-size:13px;line-height:1.5'>" + "\n".join(parts) + "</div>"
-
-
-def _text(value: Any, longest: int = 40) -> str:
-    return html.escape(printable(value, longest))
+    findings = *_findings("wrong", _RED, picture.findings), *_findings("suspicious", _AMBER, warnings)
+    return page(system.name, facts, *findings, *_tree(picture), *_tables(system, picture))
 
 
 def _findings(what: str, color: str, findings: list[Finding]) -> Iterator[str]:
     if findings:
         shown = findings[:_SHOWN_FINDINGS]
         more = [f"<li>and {len(findings) - len(shown)} more</li>"] if len(findings) > len(shown) else []
-        yield f"<details open style='color:{color}'><summary>{len(findings)} {what}</summary><ul>"
-        yield from (f"<li>{_text(finding, 400)}</li>" for finding in shown)
+        yield f"<details open='' style='color:{color}'><summary>{len(findings)} {what}</summary><ul>"
+        yield from (f"<li>{escaped(str(finding), 400)}</li>" for finding in shown)
         yield "".join(more) + "</ul></details>"
 
 
@@ -223,59 +212,40 @@ def _branch(picture: Outline, children: dict[int, list[tuple[int, str]]], root: 
         again = body in seen
         seen.add(body)
         note = " (see above)" if again else ""
-        yield f"<details open style='margin-left:1.2em'><summary>{joint}{_label(picture, body)}{note}</summary>"
+        yield f"<details open='' style='margin-left:1.2em'><summary>{joint}{_label(picture, body)}{note}</summary>"
         opened += 1
         if not again:
             for position, port in reversed(children.get(body, [])):
                 if picture.boxes[position].kind == "group":
                     stack.append((position, depth + 1, ""))
                     continue
-                at = f"<span style='color:{_GREY}'>at {_text(port)}</span> " if port else ""
+                at = f"<span style='color:{GREY}'>at {escaped(port)}</span> " if port else ""
                 hung = f"{at}{_label(picture, position)} → "
                 stack += [(child, depth + 1, hung) for child, _ in children.get(position, [])]
     yield "</details>" * opened
 
 
-def _label(picture: Outline, position: int) -> str:
+def _label(picture: Outline, position: int) -> Markup:
     box = picture.boxes[position]
-    details = f" <span style='color:{_GREY}'>{html.escape(', '.join(box.details))}</span>" if box.details else ""
+    details = f" <span style='color:{GREY}'>{html.escape(', '.join(box.details))}</span>" if box.details else ""
     faults = f" <span style='color:{_RED}'>{html.escape(', '.join(box.faults))}</span>" if box.faults else ""
-    return f"<b>{html.escape(box.name)}</b>{details}{faults}"
+    return Markup(f"<b>{html.escape(box.name)}</b>{details}{faults}")
 
 
-def _closures(picture: Outline) -> Iterator[str]:
-    """Yield a table of the closures, with the ports that they join."""
-    if picture.chords:
-        ends: dict[int, list[str]] = {}
-        for chord in picture.chords:
-            port = f".{chord.parent_port}" if chord.parent_port else ""
-            ends.setdefault(chord.child, []).append(html.escape(picture.boxes[chord.parent].name + port))
-        rows = [f"<tr><td>{_label(picture, k)}</td><td>{' and '.join(ports)}</td></tr>" for k, ports in ends.items()]
-        yield f"<details open><summary>closures</summary><table>{''.join(rows)}</table></details>"
-
-
-def _coordinates(system: Network) -> Iterator[str]:
-    moving = [block for c in system.connections for block in (c.joint, c.child.block) if block.nv]
-    if moving:
-        rows = [
-            f"<tr><td>{_text(block.name)}</td><td>{_text(type(block).__name__)}</td>"
-            f"<td>{_text(', '.join(block.coordinates), 80)}</td></tr>"
-            for block in moving
-        ]
-        yield f"<details><summary>coordinates</summary><table>{''.join(rows)}</table></details>"
+def _tables(system: Network, picture: Outline) -> Iterator[str]:
+    """Yield tables of closures with the ports that they join, of coordinates, ports, and what acts and measures."""
+    ends: dict[int, list[str]] = {}
+    for chord in picture.chords:
+        ends.setdefault(chord.child, []).append(picture.boxes[chord.parent].name + f".{chord.parent_port}".rstrip("."))
+    yield table("closures", ((_label(picture, k), " and ".join(ports)) for k, ports in ends.items()))
+    moving = (block for c in system.connections for block in (c.joint, c.child.block) if block.nv)
+    rows = ((block.name, type(block).__name__, ", ".join(block.coordinates)) for block in moving)
+    yield table("coordinates", rows, is_open=False)
     joints = {id(connection.joint) for connection in system.connections}
-    ported = [block for block in system.blocks if block.ports and id(block) not in joints]
-    ports = [(block, _text(", ".join(map(str, block.ports)), 200)) for block in ported]
-    if ports:
-        rows = [f"<tr><td>{_text(block.name)}</td><td>{names}</td></tr>" for block, names in ports]
-        yield f"<details><summary>ports</summary><table>{''.join(rows)}</table></details>"
-
-
-def _signals(picture: Outline) -> Iterator[str]:
-    if picture.signals:
-        rows = [
-            f"<tr><td>{html.escape(signal.label)}</td><td>{_text(signal.kind)}</td>"
-            f"<td>{'on' if signal.inward else 'of'} {html.escape(picture.boxes[signal.target].name)}</td></tr>"
-            for signal in picture.signals
-        ]
-        yield f"<details><summary>gears, loads, actuators, sensors</summary><table>{''.join(rows)}</table></details>"
+    ported = (block for block in system.blocks if block.ports and id(block) not in joints)
+    yield table("ports", ((block.name, ", ".join(map(str, block.ports))) for block in ported), is_open=False)
+    signals = (
+        (signal.label, signal.kind, f"{'on' if signal.inward else 'of'} {picture.boxes[signal.target].name}")
+        for signal in picture.signals
+    )
+    yield table("gears, loads, actuators, sensors", signals, is_open=False)

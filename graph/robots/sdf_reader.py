@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -189,7 +190,8 @@ class SdfReader(ElementReader):
         """Read the model in another file: beside this one, or in the folder of a model beside it or beside its folder."""
         uri = (include.findtext("uri") or "").strip()
         path = uri.partition("://")[2] if uri.startswith(("model://", "file://")) else uri
-        is_near = folder is not None and not os.path.isabs(path) and ".." not in path.split("/")
+        parts = PurePath(path)
+        is_near = folder is not None and not parts.anchor and ".." not in parts.parts
         places = [os.path.join(place, path) for place in (folder, os.path.dirname(folder))] if folder and is_near else []
         files = [os.path.join(place, "model.sdf") if os.path.isdir(place) else place for place in places]
         found = next((file for file in files if path and os.path.isfile(file)), None)

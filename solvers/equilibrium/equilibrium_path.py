@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, did_you_mean, warn
+from titop.blocks.basics.notebook import attributes_page
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import is_finite, read_array, read_number
 from titop.solvers.arguments.reading import read_mapping
@@ -84,6 +85,8 @@ class EquilibriumPath:
         if kind not in KINDS:
             raise ModelError(Finding("unknown-kind", "kind", kind, " or ".join(map(repr, KINDS)), did_you_mean(kind, KINDS)))
         return [point for point, happened in zip(self.points, self.kinds, strict=True) if happened == kind]
+
+    _repr_html_ = attributes_page
 
     def __str__(self) -> str:
         events = ", ".join(f"{kind} at {factor:.6g}" for kind, factor in zip(self.kinds, self.factors, strict=True) if kind)

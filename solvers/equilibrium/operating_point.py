@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
+from titop.blocks.basics.notebook import page, table
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import RANK
 from titop.blocks.basics.user_input import axes_of
@@ -323,6 +324,10 @@ class OperatingPoint:
             advice = did_you_mean(unknown[0], names)
             raise ModelError(Finding("unknown-state", "system", unknown[0], "a state of the model", advice))
         return whole[[names.index(label) for label in system.state_labels]]
+
+    def _repr_html_(self) -> str:
+        first, *lines = str(self).splitlines()
+        return page(self.model.name, first, table("values", (line.strip().split(" = ") for line in lines)))
 
     def __str__(self) -> str:
         model = self.model

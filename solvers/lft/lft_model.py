@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
+from titop.blocks.basics.notebook import page, table
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import read_array
@@ -28,7 +29,7 @@ from titop.solvers.lft.moving_equilibria import MovingCoordinate
 from titop.solvers.lft.several_rates import join_closings, read_controllers
 from titop.solvers.lft.uncertainty import Uncertain
 from titop.solvers.linear.path_series import PathTiming, without_fractions
-from titop.solvers.linear.state_space import named_signals, named_system
+from titop.solvers.linear.state_space import named_signals, named_system, signal_tables
 
 if TYPE_CHECKING:
     from control import StateSpace
@@ -422,6 +423,12 @@ class LFTModel(LFTArithmetic):
             If the file is not such a file.
         """
         return cls(*load_lft(path))
+
+    def _repr_html_(self) -> str:
+        head = "name", "kind", "repetitions", "least", "nominal", "most", "unit"
+        rows = ((b.name, b.kind, b.repetitions, b.lower, b.nominal, b.upper, b.unit) for b in self.blocks)
+        (states, inputs, outputs), (w, z) = named_signals(self.M), self.channels
+        return page(self.M.name, str(self), table("blocks", rows, head), *signal_tables(states, inputs[w:], outputs[z:]))
 
     def __repr__(self) -> str:
         blocks = ", ".join(f"{block.name}: {block.repetitions}" for block in self.blocks)

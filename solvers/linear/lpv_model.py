@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.notebook import page, table
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.joints.quaternion_joints import QUATERNION_NAMES
@@ -20,7 +21,7 @@ from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.linear.lpv_files import AXES, MATRICES, SIGNALS, TRIMS, load_lpv, save_lpv
 from titop.solvers.linear.lpv_interpolation import GridInterpolation, ListInterpolation
 from titop.solvers.linear.lpv_plots import Colours, draw_poles, plot_response, track_poles
-from titop.solvers.linear.state_space import named_signals, named_system, read_linear
+from titop.solvers.linear.state_space import named_signals, named_system, read_linear, signal_tables
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.signals.exported import Signal, numbers_by_name
 from titop.solvers.support.archive import MAX_BYTES
@@ -371,6 +372,12 @@ class LPVModel:
             If the file is of another format, or too large.
         """
         return cls(**load_lpv(path, max_bytes))
+
+    def _repr_html_(self) -> str:
+        axes = ((name, self.units.get(name, ""), len(x), min(x), max(x)) for name, x in self.parameters.items())
+        failed = ((str(point), reason) for point, reason in self.failed.items())
+        parts = table("parameters", axes, ("name", "unit", "values", "least", "most")), table("without equilibrium", failed)
+        return page(self.name, str(self), *parts, *signal_tables(self.states, self.inputs, self.outputs))
 
     def __repr__(self) -> str:
         axes = ", ".join(f"{name}: {len(values)}" for name, values in self.parameters.items())

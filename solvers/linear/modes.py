@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.notebook import page, table
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import COARSE, NEGLIGIBLE, ROUNDING, SAME, TINY
 from titop.blocks.contract.block import Block
@@ -100,6 +101,9 @@ class Modes:
                 ModeRow(k + 1, float(frequency), float(damping), direction, share, self.names[first], float(parts[first]))
             )
         return result
+
+    def _repr_html_(self) -> str:
+        return page("modes", self.title, table("the slowest first", self.rows, ModeRow._fields))
 
     def __str__(self) -> str:
         lines = [self.title, f"{'mode':>5}{'Hz':>12}{'damping':>10}  {'along':5}{'mass':>7}  dominant"]

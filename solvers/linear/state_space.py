@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.notebook import page, table
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED, SAME
@@ -70,6 +71,14 @@ def _system_class() -> Any:
             )
             self.signals = table_of(states, inputs, outputs)
             self.operating_point = None
+
+        def _repr_html_(self) -> str:
+            names = *self.state_labels, *self.output_labels
+            rows = zip(names, np.block([[self.A, self.B], [self.C, self.D]]), strict=True)
+            head = "", *self.state_labels, *self.input_labels
+            matrices = table("A, B, C, D", ((name, *row) for name, row in rows), head)
+            sizes = f"{self.nstates} states, {self.ninputs} inputs, {self.noutputs} outputs"
+            return page(self.name, f"{sizes}; sample time {self.dt} s", matrices, *signal_tables(*named_signals(self)))
 
         def __reduce__(self) -> tuple[Any, ...]:
             matrices = self.A, self.B, self.C, self.D
@@ -189,6 +198,11 @@ def named_signals(M: StateSpace) -> tuple[list[Signal], list[Signal], list[Signa
     groups = M.state_labels, M.input_labels, M.output_labels
     states, inputs, outputs = ([table.get(label, Signal(label, "")) for label in labels] for labels in groups)
     return states, inputs, outputs
+
+
+def signal_tables(*groups: Sequence[Signal]) -> Iterable[str]:
+    """Yield tables, for notebooks, of states, inputs and outputs with their units."""
+    yield from (table(name, group, is_open=False) for name, group in zip(("states", "inputs", "outputs"), groups, strict=True))
 
 
 def period_of(system: Any) -> float:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from titop.blocks.basics.above import above
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.notebook import page, table
 from titop.blocks.basics.spatial import Array
 from titop.solvers.model import (
     closures,
@@ -420,6 +421,23 @@ class Model(Resolved):
         """
         system: NonlinearIOSystem = above("nonlinear_system")(self, inputs, outputs, point, independent)
         return system
+
+    def _repr_html_(self) -> str:
+        assembly, inputs = self.mechanism.assembly, self.mechanism.inputs
+        rows = (
+            (str(c.parent), c.joint.name, type(c.joint).__name__, str(c.child), type(c.child.block).__name__)
+            for c in assembly.connections
+        )
+        loops = ((loop.closure.name, type(loop.closure).__name__, list(map(str, loop.targets))) for loop in assembly.loops)
+        named = {
+            "configuration": (assembly.configuration_names, assembly.configuration_units),
+            "first-order states": (inputs.state_names, inputs.state_units),
+            "inputs": (inputs.names, inputs.units),
+            "outputs of sensors": (self.output_names, self.output_units),
+        }
+        tables = (table(what, zip(*each, strict=True), is_open=False) for what, each in named.items())
+        bodies = table("bodies", rows, ("at", "joint", "", "carries", ""))
+        return page(self.name, str(self), bodies, table("closures", loops), *tables)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {len(self.body_names)} bodies, nq={self.nq}, nv={self.nv})"

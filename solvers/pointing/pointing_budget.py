@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, refuse
+from titop.blocks.basics.notebook import attributes_page
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
@@ -140,6 +141,8 @@ class PointingBudget:
                 member = ", ".join(f"{name} = {v:.6g}" for name, v in self.members[m][o].items() if isinstance(v, float))
                 lines.append(f"    worst member found: {member}")
         return "\n".join(lines)
+
+    _repr_html_ = attributes_page
 
     def __str__(self) -> str:
         return "\n".join(self._row(m, o) for m in range(len(self.metrics)) for o in range(len(self.outputs)))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.notebook import page, table
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.basics.user_input import is_finite
@@ -79,6 +80,10 @@ class ModelProgram:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, each.name) for each in fields(self))
+
+    def _repr_html_(self) -> str:
+        rows = ((name, each.operations, list(each.inputs), list(each.outputs)) for name, each in self.functions.items())
+        return page("Program", str(self), table("functions", rows, ("function", "operations", "of", "gives")))
 
     def __repr__(self) -> str:
         return f"Program({', '.join(self.functions)}; {self.operations} operations)"

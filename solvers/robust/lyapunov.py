@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.notebook import attributes_page
 from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.linear.state_space import read_linear
@@ -69,6 +70,8 @@ class LyapunovStability:
     residual: float
     member: dict[str, float] = field(default_factory=dict)
     status: str = ""
+
+    _repr_html_ = attributes_page
 
     def __str__(self) -> str:
         if self.stable is False:

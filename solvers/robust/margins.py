@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.notebook import page, table
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEGLIGIBLE
 from titop.blocks.basics.user_input import read_number
@@ -101,16 +102,20 @@ class Margins:
             raise ModelError(Finding("no-margins", "plot", "an unstable member", "a family without one", "see .member"))
         return draw_loops(self.loops, self.disk, self.skew, self.systems)
 
+    def _repr_html_(self) -> str:
+        head = "loop", "gain from", "to", "phase (deg)", "disk", "delay (s)"
+        return page("margins", self.member or "", table("the least of each", self._rows(), head))
+
     def __str__(self) -> str:
-        gain, rows = self.gain.reshape(-1, len(self.loops), 2), []
+        text = "{}: gain {:.4g} to {:.4g}, phase {:.4g} deg, disk {:.4g}, delay {:.4g} s"
+        return "\n".join(text.format(*row).removesuffix(", delay inf s").removesuffix(", delay nan s") for row in self._rows())
+
+    def _rows(self) -> list[tuple[Any, ...]]:
+        """Return name, gains, phase, disk and delay of each loop, the least over a grid."""
+        gain = self.gain.reshape(-1, len(self.loops), 2)
         low, high = np.nanmax(gain[..., 0], axis=0), np.nanmin(gain[..., 1], axis=0)
-        phase, delay, disk = (
-            np.fmin.reduce(table.reshape(-1, len(self.loops))) for table in (self.phase, self.delay, self.disk)
-        )
-        for k, name in enumerate(self.loops):
-            rows.append(f"{name}: gain {low[k]:.4g} to {high[k]:.4g}, phase {phase[k]:.4g} deg, disk {disk[k]:.4g}")
-            rows[-1] += f", delay {delay[k]:.4g} s" if np.isfinite(delay[k]) else ""
-        return "\n".join(rows)
+        phase, disk, delay = (np.fmin.reduce(each.reshape(-1, len(self.loops))) for each in (self.phase, self.disk, self.delay))
+        return list(zip(self.loops, low, high, phase, disk, delay, strict=True))
 
 
 @one_thread()

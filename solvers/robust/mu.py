@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.notebook import attributes_page
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import read_array
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
@@ -73,6 +74,11 @@ class MuBounds:
     deltas: Array
     members: tuple[dict[str, Any], ...]
     left: Array
+
+    _repr_html_ = attributes_page
+
+    def __str__(self) -> str:
+        return f"at most {self.peak:.6g}, driven by {self.driver}"
 
     @property
     def peak(self) -> float:

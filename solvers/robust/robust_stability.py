@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.notebook import attributes_page
 from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.robust.branch_and_bound import CELLS, EXAMINED, branch_and_bound, cells_spread
@@ -81,6 +82,8 @@ class RobustStability:
     def driver(self) -> str:
         """The block that drives the bound, empty if no bound was needed."""
         return max(self.shares, key=self.shares.__getitem__, default="")
+
+    _repr_html_ = attributes_page
 
     def __str__(self) -> str:
         verdict = {True: "robustly stable", False: "not robustly stable", None: "undecided"}[self.robust]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.notebook import attributes_page
 from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure, channel_signals
 from titop.solvers.linear.matrices import Matrices
@@ -61,6 +62,8 @@ class WorstCaseGain:
     omega: float
     intervals: Array
     left: float = 0.0
+
+    _repr_html_ = attributes_page
 
     def __str__(self) -> str:
         if np.isinf(self.lower):
@@ -192,6 +195,8 @@ class RobustGain:
     def margin(self) -> tuple[float, float]:
         """Factors (no unit) of the ranges at which the gain is at most their inverse: the proved one, and an upper bound."""
         return 1 / self.upper if self.upper else np.inf, 1 / self.lower if self.lower else np.inf
+
+    _repr_html_ = attributes_page
 
     def __str__(self) -> str:
         text = f"gain and inverse size of the ranges between {self.lower:.4g} and {self.upper:.4g}"

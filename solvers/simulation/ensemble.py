@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.basics.notebook import page, table
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import read_array
 from titop.solvers.model.model import Model, read_model
@@ -59,6 +60,15 @@ class Ensemble:
 
     def __repr__(self) -> str:
         return f"Ensemble({self.model.name!r}, {len(self)} members, {len(self.t)} times, {len(self.failures)} failed)"
+
+    def _repr_html_(self) -> str:
+        ends = np.array([each.q[-1] for each in self.trajectories if each is not None]).reshape(-1, self.model.nq)
+        units, drawn = self.model.mechanism.assembly.configuration_units, self.parameters.items()
+        spread = np.quantile(ends, (0, 0.5, 1), axis=0) if len(ends) else ()
+        rows = zip(self.model.configuration_names, units, *spread, strict=True)
+        tables = table("at the end", rows, ("name", "unit", "least", "median", "most")), table("failed", self.failures.items())
+        given = table("parameters", ((name, min(x), max(x)) for name, x in drawn), ("name", "least", "most"))
+        return page(self.model.name, str(self), *tables, given)
 
     def __len__(self) -> int:
         return len(self.trajectories)

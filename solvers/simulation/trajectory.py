@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.notebook import curve, page, table
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import read_array
@@ -110,6 +111,15 @@ class Trajectory:
             loads = wrenches, None if u is None else u[rows], self.tau[rows]
             parts.append(function(model, self.q[rows], self.v[rows], self.a[rows], *loads))
         return np.concatenate(parts)
+
+    def _repr_html_(self) -> str:
+        model = self.model
+        units = *model.mechanism.assembly.configuration_units, *model.mechanism.inputs.state_units
+        columns = zip((*model.configuration_names, *model.state_names), units, (*self.q.T, *self.x.T), strict=True)
+        rows = ((name, unit, y[0], y[-1], y.min(), y.max(), curve(y)) for name, unit, y in columns)
+        states = table("states", rows, ("name", "unit", "first", "last", "least", "most", ""))
+        facts = f"{len(self.t)} times, {self.t[0]:.6g} to {self.t[-1]:.6g} s"
+        return page(model.name, facts, states, table("events", self.events.items()), table("effort", self.statistics.items()))
 
     def model_at(self, t: float) -> Model:
         """Return the model that holds from a time (s) on, such as that of two satellites that have docked, for `linearize`.

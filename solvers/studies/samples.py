@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.notebook import attributes_page
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import read_array
 from titop.solvers.linear.lpv_plots import without_jumps
@@ -300,6 +301,8 @@ class Samples:
         variables["failure"] = ("sample", np.array(messages, dtype=np.str_))
         coordinates = {"sample": self.which, "parameter": np.array(list(self.parameters), dtype=np.str_)}
         return xarray.Dataset(variables, coordinates, attrs={"system": self.name, "seed": self.seed})
+
+    _repr_html_ = attributes_page
 
     def __repr__(self) -> str:
         text = f"Samples({self.name!r}, n={self.n}, outcomes: {', '.join(self.outcomes) or 'none'}; "

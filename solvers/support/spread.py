@@ -70,7 +70,7 @@ class Spread:
     - `workers`: one process is this one;
     - `died`: ``f(task, how)``, what a task comes to whose processes died, after some tries: its result, or an error; `how` says
       what became of them;
-    - `method`: how processes start, ``"fork"``, ``"spawn"`` or ``"forkserver"``. Forked ones, the default where there are any,
+    - `method`: how processes start, ``"fork"``, ``"spawn"`` or ``"forkserver"``. Forked ones, the default on Linux,
       take functions of any kind;
     - `checkpoint`: keeps the answers.
 

@@ -14,6 +14,7 @@ import hashlib
 import multiprocessing
 import pickle
 import signal
+import sys
 import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterator
@@ -126,10 +127,11 @@ class Processes(_Others):
     """A number of processes answer; arguments are those of `titop.solvers.support.spread.Spread`."""
 
     def __init__(self, make: Make, arguments: tuple[Any, ...], count: int, method: str | None = None) -> None:
-        if method is None and "fork" in multiprocessing.get_all_start_methods():
-            method = "fork"
+        if method is None and sys.platform != "darwin" and "fork" in multiprocessing.get_all_start_methods():
+            method = "fork"  # macOS's own libraries do not survive it
         self._begin = lambda: _Worker(multiprocessing.get_context(method), make, arguments)
-        self._count, self._crew = count, list[_Worker]()
+        self._count = min(count, 30) if sys.platform == "win32" else count  # there one can wait for 63 things: two of each
+        self._crew = list[_Worker]()
         super().__init__()
         self._falls, self._begun = 0, False
 

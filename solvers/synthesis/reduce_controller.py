@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg import schur, solve_continuous_lyapunov, solve_sylvester
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.notebook import attributes_page
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, NEAR_AXIS, SINGULAR
 from titop.blocks.basics.user_input import read_count
@@ -61,6 +62,8 @@ class ReducedController:
     gain: float
     before: float
     proof: RobustStability | None
+
+    _repr_html_ = attributes_page
 
     def __str__(self) -> str:
         text = f"{self.controller.nstates} states, error {self.error:.4g}"

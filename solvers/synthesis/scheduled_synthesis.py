@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.notebook import attributes_page
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE, SAME
 from titop.solvers.arguments.reading import read_mapping
@@ -139,6 +140,8 @@ class LPVSynthesis:
 
     def __iter__(self) -> Any:
         return iter((self.controller, self.loop, self.gain))
+
+    _repr_html_ = attributes_page
 
     def __str__(self) -> str:
         count = len(next(iter(self.points.values())))

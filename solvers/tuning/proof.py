@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import ModelError
+from titop.blocks.basics.notebook import attributes_page
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import COARSE
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure, channel_signals
@@ -89,6 +90,8 @@ class GoalProof:
     def proved(self) -> bool:
         """Whether there is an upper bound."""
         return bool(np.isfinite(self.upper))
+
+    _repr_html_ = attributes_page
 
     def __str__(self) -> str:
         member = ", ".join(f"{name} = {value:.6g}" for name, value in self.member.items() if isinstance(value, float))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
+from titop.blocks.basics.notebook import page, table
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import COARSE
 from titop.solvers.tuning.goals import Goal
@@ -89,6 +90,13 @@ class Tuned:
     values: dict[str, float]
     members: tuple[dict[str, float], ...]
     starts: tuple[float, ...] = field(default=())
+
+    def _repr_html_(self) -> str:
+        rows = ((each.value, "hard" if each.goal.hard else "soft", str(each.goal), each.member) for each in self.goals)
+        goals = table("goals", rows, ("reached", "", "goal", "worst member tuned on"))
+        proofs = table("proofs", ([str(each)] for each in self.proof))
+        facts = f"{len(self.values)} numbers, {len(self.members)} members, optimality {self.optimality:.3g}"
+        return page("tuned controller", facts, goals, proofs, table("tuned numbers", self.values.items()))
 
     def __str__(self) -> str:
         lines = [str(value) for value in self.goals] + [str(proof) for proof in self.proof]

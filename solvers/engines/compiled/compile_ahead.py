@@ -103,7 +103,7 @@ def write_for_wheels(workers: int | None = None, progress: bool = True) -> int:
     pieces: dict[str, CodePiece] = {}
     for width in WIDTHS:
         names = [name for name, unit in units().items() if unit.form or width == WIDTHS[0]]
-        begun = ProcessPoolExecutor(workers or os.cpu_count(), get_context("spawn"))  # which read the setting
+        begun = ProcessPoolExecutor(workers, get_context("spawn"))  # which read the setting
         with patch.dict(os.environ, {LANES_SETTING: width}), begun as crew:
             for found in _spread(_writing, names, workers, progress, crew):
                 pieces |= found

@@ -22,7 +22,7 @@ from titop.solvers.programs.fmu.fmu_description import Variable, build_descripti
 #: Names of systems in FMI 2.0 and 3.0, with the ending of libraries.
 _SYSTEMS = {"linux": ("linux", "linux", ".so"), "win32": ("win", "windows", ".dll"), "darwin": ("darwin", "darwin", ".dylib")}
 #: -O2 compiles twice as long, and runs no faster.
-_FLAGS = ["-std=c99", "-O1", "-shared", "-fPIC", "-fvisibility=hidden"]
+_FLAGS = ["-std=c99", "-O1", "-shared", "-fvisibility=hidden"]
 #: The files' time, so that the same model gives the same bytes.
 _TIME = (1980, 1, 1, 0, 0, 0)
 
@@ -45,7 +45,7 @@ def write_fmu(
 
     Raises `ModelError` if the C does not compile, or the folder does not exist. Raises `OSError` if the file cannot be written.
     """
-    runtime = files("titop.solvers.programs.fmu").joinpath("runtime.c").read_text()
+    runtime = files("titop.solvers.programs.fmu").joinpath("runtime.c").read_text("utf-8")
     whole = repr((variables, sorted(code.items()), version, tuple(kinds), runtime))
     token = "{" + str(uuid.uuid5(uuid.NAMESPACE_OID, whole)) + "}"
     head = f'#define FMI_VERSION {version}\n#define MODEL_TOKEN "{token}"\n'
@@ -59,13 +59,14 @@ def write_fmu(
     with replaced_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for place, text in sorted(content.items()):
             member = zipfile.ZipInfo(place, _TIME)
-            member.external_attr = 0o644 << 16  # who may read it where it is unpacked
+            member.create_system, member.external_attr = (3, 0o644 << 16)  # for Unix: all may read it
             archive.writestr(member, text, zipfile.ZIP_DEFLATED)
 
 
 def compiler() -> list[str] | None:
     """Return the C compiler that the variable CC names, or one that is on the path; None if there is none."""
-    given = shlex.split(os.environ.get("CC", ""))
+    named = os.environ.get("CC", "")
+    given = [named] if shutil.which(named) else shlex.split(named)  # a path of Windows is no line of a shell
     if given:
         return given if shutil.which(given[0]) else None
     found = next((name for name in ("cc", "gcc", "clang") if shutil.which(name)), None)
@@ -81,11 +82,11 @@ def _library(name: str, sources: Mapping[str, str], compiled: Sequence[str], ver
         return {}
     with tempfile.TemporaryDirectory() as folder:
         for file, text in sources.items():
-            Path(folder, file).write_text(text)
+            Path(folder, file).write_bytes(text.encode())
         library = Path(folder, name + system[2])
-        done = subprocess.run(
-            [*command, *_FLAGS, "-o", str(library), *compiled, "-lm"], cwd=folder, capture_output=True, text=True, check=False
-        )
+        flags = [] if system[0] == "win" else ["-fPIC", "-lm"]  # which clang refuses there
+        line = [*command, *_FLAGS, "-o", str(library), *compiled, *flags]
+        done = subprocess.run(line, cwd=folder, capture_output=True, encoding="utf-8", errors="replace", check=False)
         if done.returncode:
             got, advice = done.stderr.strip()[:1000], "is it a C99 compiler? CC names another one"
             raise ModelError(Finding("not-compiled", "export_fmu", got, "C that compiles", advice))

@@ -8,7 +8,8 @@ import pytest
 
 import titop as tt
 from tests.graph.drawing.pictured_systems import LINES, crane, looped
-from titop.graph.drawing.outline import outline, printable
+from titop.blocks.basics.notebook import printable
+from titop.graph.drawing.outline import outline
 from titop.graph.drawing.text import to_dot
 
 

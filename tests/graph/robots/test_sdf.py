@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+import os
 import random
 import re
 import warnings
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 import numpy as np
 import pytest
 
 import titop as tt
 from tests.mutants import how_many
+from titop.graph.robots import sdf_reader
 
 INERTIAL = """<inertial><pose>.1 -.2 .3 .4 .5 .6</pose><mass>2</mass><inertia><ixx>.3</ixx><iyy>.4</iyy><izz>.5</izz>
   <ixy>.01</ixy><ixz>-.02</ixz><iyz>.03</iyz></inertia></inertial>"""
@@ -211,6 +213,18 @@ def test_models_are_included_from_beside_the_file(tmp_path: Path) -> None:
         (tmp_path / "wrong.sdf").write_text(model(wrong))
         with pytest.raises(tt.ModelError, match="unknown-include"):
             tt.from_sdf(tmp_path / "wrong.sdf")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has no such names")
+@pytest.mark.parametrize("path", ["..\\bob", "C:bob", "\\bob", "C:/bob"])
+def test_paths_of_windows_do_not_leave_the_folder_there(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / path).mkdir(parents=True)
+    (tmp_path / path / "model.sdf").write_text(model(link("bob"), "bob"), "utf-8")
+    (tmp_path / "all.sdf").write_text(model(f"<include><uri>{path}</uri></include>"), "utf-8")
+    load(tmp_path / "all.sdf")  # here these are names of files
+    monkeypatch.setattr(sdf_reader, "PurePath", PureWindowsPath)
+    with pytest.raises(tt.ModelError, match="unknown-include"):
+        load(tmp_path / "all.sdf")
 
 
 def test_a_second_joint_to_a_link_closes_a_loop() -> None:

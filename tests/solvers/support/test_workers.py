@@ -21,6 +21,7 @@ from threadpoolctl import ThreadpoolController
 
 import titop as tt
 from titop.solvers.linear.matrices import Matrices
+from titop.solvers.support import workers
 from titop.solvers.support.spread import spread
 from titop.solvers.support.workers import one_thread
 
@@ -179,3 +180,24 @@ def test_bounds_of_robustness_are_found_in_one(monkeypatch: pytest.MonkeyPatch) 
     tt.mu(system, [1.0], blocks=[tt.DeltaBlock.real("k")])
     assert set(counts) == {1}
     assert threads() == {2}
+
+
+@pytest.mark.parametrize(("system", "method", "count"), [("linux", "fork", 40), ("darwin", None, 40), ("win32", None, 30)])
+def test_processes_start_as_their_system_can(system: str, method: str | None, count: int, monkeypatch: Any) -> None:
+    known = ["spawn"] if system == "win32" else ["fork", "spawn"]
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: known)
+    asked: list[Any] = []
+    monkeypatch.setattr(multiprocessing, "get_context", asked.append)
+    monkeypatch.setattr(workers, "_Worker", lambda *_: Busy())
+    crew = workers.Processes(given, (double,), 40)
+    for k in range(50):
+        crew.give(k, k)
+    crew._employ()
+    assert asked == [method] * count
+
+
+class Busy:
+    """Stands for a process that has not begun yet."""
+
+    ready, batch = False, ()

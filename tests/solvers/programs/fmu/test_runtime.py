@@ -277,6 +277,16 @@ def test_c_that_does_not_compile_leaves_no_file(version, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_path_with_blanks_and_strokes_is_a_compiler(tmp_path, monkeypatch):
+    path = tmp_path / "my\\own compiler"
+    monkeypatch.setenv("CC", str(path))
+    assert compiler() is None
+    path.touch(0o755)
+    assert compiler() == [str(path)]
+    monkeypatch.setenv("CC", f"'{path}' -m32")
+    assert compiler() == [str(path), "-m32"]
+
+
 def test_without_a_compiler_there_are_sources(version, tmp_path, monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler")
     variables, code = pendulum()
