@@ -108,8 +108,12 @@ def pictured_bodies(model: Model) -> list[tuple[Block, slice]]:
 def pack_course(course: Array) -> dict[str, Any]:
     """Return places as 16-bit parts of the farthest reach (m) in base64."""
     reach = float(np.abs(course).max())
-    numbers = np.rint(course * (_FULL / reach)).astype("<i2")
-    return {"unit": reach / _FULL, "points": base64.b64encode(numbers.tobytes()).decode("ascii")}
+    return {"unit": reach / _FULL, "points": pack_numbers(np.rint(course * (_FULL / reach)).astype("<i2"))}
+
+
+def pack_numbers(numbers: Array) -> str:
+    """Return whole numbers as 16 bits each in base64."""
+    return base64.b64encode(numbers.astype("<i2", copy=False).tobytes()).decode("ascii")
 
 
 class Solid(NamedTuple):
