@@ -164,8 +164,12 @@ def _curve(block: Block, port: str, near: tuple[Array, Array], far: tuple[Array,
     """
     chord, (rotation, start), (end_rotation, end) = neutral_chord(block, port), near, far
     at_rest = np.asarray(block.pose(port, block.neutral())[0], dtype=float) if chord.any() else np.eye(3)
+    return hermite(start, end, rotation @ chord, end_rotation @ at_rest.T @ chord)
+
+
+def hermite(start: Array, end: Array, leaving: Array, arriving: Array) -> Array:
+    """Return points (k, 3; m) of the cubic curve between two points with these tangents (3, m)."""
     t = np.linspace(0.0, 1.0, _STRETCHES + 1)[:, None]
-    leaving, arriving = rotation @ chord, end_rotation @ at_rest.T @ chord
     ends = (1 + 2 * t) * (1 - t) ** 2 * start + t**2 * (3 - 2 * t) * end
     return ends + t * (1 - t) ** 2 * leaving - t**2 * (1 - t) * arriving
 

@@ -35,6 +35,8 @@ from titop.solvers.pictures.meshes import PAGE_TRIANGLES, Mesh, read_meshes
 
 #: Numbers that describe each kind of given shape.
 _DIMENSIONS = {"box": (3,), "cylinder": (2,), "capsule": (2,), "sphere": ()}
+#: Colours of bodies, one after another.
+PALETTE = ("#3f7fd0", "#e08a2e", "#45a36b", "#c9524f", "#8a6fc4", "#3aa5b5", "#d16ba5", "#9a8a3c")
 #: Kinds of solids, and what makes half an extent of a size: a cylinder has radii and a length.
 SOLIDS = {"box": np.full(3, 0.5), "cylinder": np.array([1.0, 1.0, 0.5]), "sphere": np.ones(3)}
 #: Radii and length of a cylinder, as parts of the semi-axes of the ellipsoid with its mass and inertia.
@@ -131,11 +133,12 @@ class Scene(Frames):
         """Return everything but the motion, ready for JSON."""
         return {
             "title": str(self.model.name),
+            "palette": PALETTE,
             "up": self.up,
             "detail": self.detail,
             "frames": self.names,
             "meshes": [
-                pack_course(mesh.points) | {"triangles": pack_numbers(mesh.triangles)} for mesh in self._meshes_by_kind.values()
+                pack_course(mesh.points) | {"triangles": pack_numbers(mesh.triangles)} for mesh in self.meshes_by_kind.values()
             ],
             "shapes": self.shapes,
             "links": self.links,
@@ -152,7 +155,7 @@ class Scene(Frames):
         for shape in self.shapes:
             if shape["role"] != "triad":
                 radii = np.array(shape["size"]) * SOLIDS.get(shape["kind"], 1.0)
-                if (mesh := self._meshes_by_kind.get(shape["kind"])) is not None:
+                if (mesh := self.meshes_by_kind.get(shape["kind"])) is not None:
                     radii = radii * np.abs(mesh.points).max(axis=0)
                 axes = quaternion_matrix(shape["rotation"]) * radii
                 ends = _TIPS if shape["kind"] == "sphere" else _CORNERS
@@ -166,7 +169,8 @@ class Scene(Frames):
         return {path: [(f"mesh {next(numbers)}", mesh) for mesh in meshes] for path, meshes in read.items()}
 
     @cached_property
-    def _meshes_by_kind(self) -> dict[str, Mesh]:
+    def meshes_by_kind(self) -> dict[str, Mesh]:
+        """The surfaces of meshes by the kind of their shapes."""
         return {kind: mesh for meshes in self.meshes.values() for kind, mesh in meshes}
 
     @cached_property
@@ -208,7 +212,7 @@ class Scene(Frames):
             if not (body.nv and body.ports):
                 if body.name not in seen:
                     parts.append(self._solid(body, k))
-                if not any(shape["kind"] in self._meshes_by_kind for shape in given.get(body.name, ())):
+                if not any(shape["kind"] in self.meshes_by_kind for shape in given.get(body.name, ())):
                     parts.append(self._bars(connection, k))
             if isinstance(connection.joint, Joint):
                 parts.append(self._axes(connection, connection.joint))
