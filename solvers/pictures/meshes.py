@@ -51,7 +51,7 @@ def read_meshes(paths: Iterable[str], triangles: int) -> dict[str, list[Mesh]]:
         path, error = next(iter(failed.items()))
         others = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
         if isinstance(error, ModelError):
-            warn([error.findings[0]._replace(value=f"{error.findings[0].value} ({len(failed)} meshes)")], stacklevel=5)
+            warn(error.findings, stacklevel=5)
         else:
             expected = f"meshes that can be read ({', '.join(SUFFIXES)})"
             warn([Finding("bad-mesh", path, f"{error}{others}", expected, "ellipsoids are drawn instead")], stacklevel=5)

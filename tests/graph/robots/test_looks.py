@@ -93,7 +93,8 @@ def test_shapes_of_sdf(tmp_path: Path) -> None:
     (tmp_path / "m.obj").touch()
     (tmp_path / "r.sdf").write_text(
         """<sdf version="1.9"><model name="r"><link name="a"><inertial><mass>1</mass></inertial>
-        <visual name="v"><pose>0 0 1 0 0 0</pose><geometry><cylinder><radius>0.1</radius><length>2</length></cylinder></geometry>
+        <visual name="v"><pose>0 0 1 0 0 0</pose>
+          <geometry><cylinder><radius>0.1</radius><length>2</length></cylinder></geometry>
           <material><diffuse>0 0 1 1</diffuse></material></visual>
         <visual name="w"><geometry><mesh><uri>m.obj</uri><scale>1 1 2</scale></mesh></geometry></visual>
         </link></model></sdf>"""
