@@ -77,10 +77,10 @@ class Looks:
                 yield str(place)
             yield str(place / package)
         for variable, between in _SEARCHED.items():
-            for place in filter(None, os.environ.get(variable, "").split(os.pathsep)):
-                yield os.path.join(place, between, package)
-                if os.path.basename(place) == package:
-                    yield place
+            for searched in filter(None, os.environ.get(variable, "").split(os.pathsep)):
+                yield os.path.join(searched, between, package)
+                if os.path.basename(searched) == package:
+                    yield searched
 
     def check(self, names: Iterable[str]) -> None:
         """Tell once which of the meshes of a file are missing; of a text, and of other machines' files, nothing is known."""

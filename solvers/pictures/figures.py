@@ -12,7 +12,17 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.description import Picture
 from titop.solvers.model.model import Model
-from titop.solvers.pictures.frames import Solid, contact_solids, edges, neutral_chord, pictured_bodies, swept_rods
+from titop.solvers.pictures.frames import (
+    Frames,
+    Solid,
+    arrows,
+    contact_solids,
+    edges,
+    neutral_chord,
+    pictured_bodies,
+    strings,
+    swept_rods,
+)
 from titop.solvers.pictures.meshes import read_meshes
 from titop.solvers.pictures.scene import SOLIDS, read_visuals
 
@@ -30,7 +40,8 @@ def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> F
 
     Rods by backbones and sections, beams by their line, deformable bodies by lines on their surface (those of one's own points
     by dots), other flexible bodies and users' blocks by curves to their ports; rigid bodies by lines between what they connect,
-    and by their ``visuals``: meshes by few triangles, other shapes by edges; what contacts touch by its edges.
+    and by their ``visuals``: meshes by few triangles, other shapes by edges; what contacts touch by its edges;
+    cables, springs and closures by dotted lines, forces by arrows.
 
     Parameters
     ----------
@@ -58,6 +69,12 @@ def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> F
         faces = [position + corners @ rotation.T for n, corners in faces_of for rotation, position in (model.pose(n, q),)]
         _draw_lines(axes, looks, colour, linewidth=0.6, alpha=0.6)
         _draw_faces(axes, faces, colour)
+        taut = [np.array([model.pose(str(ref), q)[1] for ref in ports]) for _, ports in strings(model)]
+        _draw_lines(axes, taut, colour, linewidth=1.0, linestyle=":")
+        forces = [*_forces(model, q)]
+        for force in forces:
+            axes.quiver(*force[0], *(force[1] - force[0]), color=colour, linewidth=1.2)
+        seen += [*taut, *forces]
         seen += [*placed, *curves, *looks, *(corners.reshape(-1, 3) for corners in faces)]
         seen += _draw_shapes(axes, model, q, colour)
         reach = np.ptp(np.concatenate(seen), axis=0).max() or 1.0
@@ -77,6 +94,14 @@ def _draw_lines(axes: Any, lines: Sequence[Array], colour: Array, **style: Any) 
         gap = np.full((1, 3), np.nan)
         parts = [part for line in lines for part in (line, gap)][:-1]
         axes.plot(*np.concatenate(parts).T, color=colour, **style)
+
+
+def _forces(model: Model, q: Array) -> Iterator[Array]:
+    """Yield the ends (2, 3; m) of arrows of forces, a third of the bodies' size long, in inertial axes."""
+    reach = Frames(model).detail / 3
+    for _, port, direction, is_inertial in arrows(model):
+        rotation, position = model.pose(str(port), q)
+        yield np.array([position, position + reach * (direction if is_inertial else rotation @ direction)])
 
 
 def _draw_faces(axes: Any, faces: Sequence[Array], colour: Array) -> None:

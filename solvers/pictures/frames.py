@@ -6,18 +6,22 @@ import base64
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rods.rod import Rod
-from titop.blocks.constraints.rigid_closure import perpendicular
+from titop.blocks.constraints.distance import Distance
+from titop.blocks.constraints.rigid_closure import RigidClosure, perpendicular
 from titop.blocks.contract.block import PARENT_PORT, Block, PortRef
 from titop.blocks.contract.description import MassProperties
+from titop.blocks.interactions.cable import Cable
 from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.interactions.shape import Shape
+from titop.blocks.interactions.springs import CompliantClosure, SpringDamper
 from titop.blocks.interactions.touching import RigidSpheres
 from titop.blocks.joints.joint import unit_vector
 from titop.graph.network.connections import Connection
@@ -144,6 +148,26 @@ def contact_solids(model: Model, reach: float) -> Iterator[tuple[Interaction, Po
             is_first = bool(contact.own_blocks)  # whether the first port is that of what touches
             yield from ((contact, loop.ports[is_first], solid) for solid in solids(contact.touched, reach))
             yield from ((contact, loop.ports[not is_first], sphere) for sphere in _spheres(contact))
+
+
+def strings(model: Model) -> Iterator[tuple[str, tuple[PortRef, PortRef]]]:
+    """Yield cables, springs and closures by name, each with every two of its ports between which it is straight."""
+    for loop in model.mechanism.assembly.loops:
+        if isinstance(loop.closure, Cable | SpringDamper | CompliantClosure | Distance | RigidClosure):
+            yield from ((loop.closure.name, pair) for pair in pairwise(loop.ports))
+
+
+def arrows(model: Model) -> Iterator[tuple[str, PortRef, Array, bool]]:
+    """Yield forces by name: their port, their direction (3), and whether this is in the inertial axes or in the port's."""
+    assembly = model.mechanism.assembly
+    for load in assembly.loads:
+        force = getattr(load, "force", None)
+        if force is not None and np.any(force) and isinstance(load.target, PortRef):
+            yield load.name, load.target, unit_vector(np.asarray(force, float)), load.frame == "world"
+    for actuator in assembly.actuators:
+        direction: Any = getattr(actuator, "direction", None)
+        if direction is not None and np.any(direction) and isinstance(actuator.target, PortRef):
+            yield actuator.name, actuator.target, unit_vector(np.asarray(direction, float)), False
 
 
 def solids(shape: Shape, reach: float) -> list[Solid]:

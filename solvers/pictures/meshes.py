@@ -45,8 +45,8 @@ def read_meshes(paths: Iterable[str], triangles: int) -> dict[str, list[Mesh]]:
     for path in dict.fromkeys(paths):
         try:
             files[path] = _surfaces(path, os.stat(path).st_mtime_ns)
-        except Exception as error:  # whatever readers of a dozen formats raise
-            failed[path] = error
+        except Exception as wrong:  # whatever readers of a dozen formats raise
+            failed[path] = wrong
     if failed:
         path, error = next(iter(failed.items()))
         others = f" and {len(failed) - 1} more" if len(failed) > 1 else ""

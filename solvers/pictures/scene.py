@@ -15,7 +15,7 @@ from titop.blocks.basics.errors import ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array, matrix_quaternion, quaternion_matrix
 from titop.blocks.basics.tolerances import TYPED
 from titop.blocks.basics.user_input import FieldReader
-from titop.blocks.contract.block import Block
+from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.joints.joint import Joint, unit_vector
 from titop.graph.network.connections import Connection
 from titop.solvers.model.model import Model
@@ -23,6 +23,7 @@ from titop.solvers.pictures.frames import (
     WORLD,
     Anchor,
     Frames,
+    arrows,
     contact_solids,
     ellipsoid,
     neutral_chord,
@@ -30,6 +31,7 @@ from titop.solvers.pictures.frames import (
     pack_numbers,
     port_anchor,
     rotation_to,
+    strings,
 )
 from titop.solvers.pictures.meshes import PAGE_TRIANGLES, Mesh, read_meshes
 
@@ -87,15 +89,16 @@ def _read_visual(reader: FieldReader, name: str, shape: Any) -> list[Visual]:
         reader.report("unknown-visual", f"{name}.{key}", shape[key], f"the keys {kind}, {', '.join(options)}", "remove it")
     position = reader.array(f"{name}.position", shape.get("position", np.zeros(3)), (3,))
     rotation = reader.rotation(f"{name}.rotation", shape.get("rotation", np.eye(3)))
-    color = _read_color(reader, f"{name}.color", shape.get("color"))
     if kind == "mesh":
         if not isinstance(path := shape[kind], str | os.PathLike) or not os.path.isfile(path):
             reader.report("no-file", f"{name}.mesh", path, "the path of a mesh's file", "check the path")
-        scale = np.ones(3) * reader.array(f"{name}.scale", shape.get("scale", np.ones(3)), (3,))
+        scale = reader.array(f"{name}.scale", shape.get("scale", np.ones(3)), (3,))
+        color = _read_color(reader, f"{name}.color", shape.get("color"))
         return [Visual(os.fspath(path), scale, position, rotation, color)]
     numbers = np.atleast_1d(reader.array(f"{name}.{kind}", shape[kind], _DIMENSIONS[kind]))
     if (numbers <= 0).any():
         reader.report("bad-size", f"{name}.{kind}", shape[kind], "lengths > 0", "check the sign and the unit")
+    color = _read_color(reader, f"{name}.color", shape.get("color"))
     if kind != "capsule":
         return [Visual(kind, numbers if kind == "box" else numbers[[0, 0, -1]], position, rotation, color)]
     ends = [position + 0.5 * side * numbers[1] * rotation[:, 2] for side in (-1, 1)]
@@ -216,12 +219,12 @@ class Scene(Frames):
                     parts.append(self._bars(connection, k))
             if isinstance(connection.joint, Joint):
                 parts.append(self._axes(connection, connection.joint))
-        parts += [self._dots(), self._contacts()]
+        parts += [self._dots(), self._contacts(), self._marks()]
         return [shape for part in parts for shape in part]
 
     @cached_property
     def links(self) -> list[dict[str, Any]]:
-        """The lines of users' blocks, between frames that move apart."""
+        """The lines of users' blocks, cables, springs, closures and forces, between frames that move apart."""
         links, surfaces = [], {shown.body.name for shown in self.surfaces_shown}
         for k, connection in enumerate(self.connections):
             joint, body = connection.joint, connection.child.block
@@ -230,7 +233,32 @@ class Scene(Frames):
                 links.append(self._link(joint, joint.ports[0], *ends, k))
             if body.nv and not body.has_sections and body.name not in surfaces:
                 links += [self._link(body, port, port_anchor(body, None), port_anchor(body, port), k) for port in body.ports]
+        for name, ports in strings(self.model):
+            ends = [port_anchor(ref.block, ref.name) for ref in ports]
+            links.append(self._straight(name, (ends[0], ends[0].position), (ends[1], ends[1].position), 0.7))
+        for name, port, direction, is_inertial in arrows(self.model):
+            start, reach = port_anchor(port.block, port.name), _PIN * self.detail * direction
+            along = np.zeros(3) if is_inertial else start.rotation @ reach
+            for first, last, radius in ((0.0, 2.0, 0.7), (1.5, 2.0, 2.0)):  # a shaft, and a thicker head
+                ends_at = [(start, start.position + part * along) for part in (first, last)]
+                shifts = (first * reach, last * reach) if is_inertial else (np.zeros(3), np.zeros(3))
+                links.append(self._straight(name, ends_at[0], ends_at[1], radius, shifts))
         return links
+
+    def _straight(
+        self,
+        name: str,
+        start: tuple[Anchor, Array],
+        end: tuple[Anchor, Array],
+        radius: float,
+        shifts: tuple[Array, Array] = (np.zeros(3), np.zeros(3)),
+    ) -> dict[str, Any]:
+        """Return a line between points of two frames, `shifts` (3, m) beyond them in inertial axes."""
+        ends = [
+            {"frame": self.index[anchor.name], "position": position, "tangent": np.zeros(3), "shift": shift}
+            for (anchor, position), shift in zip((start, end), shifts, strict=True)
+        ]
+        return {"name": name, "color": "joint", "radius": radius * _ROD * self.detail, "from": ends[0], "to": ends[1]}
 
     @cached_property
     def labels(self) -> list[dict[str, Any]]:
@@ -345,6 +373,14 @@ class Scene(Frames):
                 label = name if port is None else f"{name}.{port}"
                 yield self._shape("port", label, "sphere", radius, port_anchor(block, port))
 
+    def _marks(self) -> Iterator[dict[str, Any]]:
+        """A ball where a closure joins its first port, a cube at the port of a sensor."""
+        for name, (port, _) in strings(self.model):
+            yield self._shape("joint", name, "sphere", [1.3 * _DOT * self.detail] * 3, port_anchor(port.block, port.name))
+        for sensor in self.model.mechanism.assembly.sensors:
+            if isinstance(port := getattr(sensor, "target", None), PortRef):
+                yield self._shape("joint", sensor.name, "box", [3 * _DOT * self.detail] * 3, port_anchor(port.block, port.name))
+
     def _contacts(self) -> Iterator[dict[str, Any]]:
         """What contacts touch, and the spheres that do."""
         for contact, port, solid in contact_solids(self.model, _REACH * self.detail):
@@ -358,7 +394,8 @@ class Scene(Frames):
         rotation = block.pose(port, block.neutral())[0] if chord.any() else np.eye(3)
         ends = [(start, start.rotation @ chord), (end, end.rotation @ rotation.T @ chord)]
         near, far = (
-            {"frame": self.index[anchor.name], "position": anchor.position, "tangent": tangent} for anchor, tangent in ends
+            {"frame": self.index[anchor.name], "position": anchor.position, "tangent": tangent, "shift": np.zeros(3)}
+            for anchor, tangent in ends
         )
         return {"name": block.name, "color": k, "radius": 2 * _ROD * self.detail, "from": near, "to": far}
 

@@ -83,7 +83,7 @@ class Viewer:
                 handle.vertices = points.astype(np.float32)
             for line, link in zip(self._lines, self._scene.links, strict=True):
                 ends = [link[end] | {"pose": (*poses, (np.eye(3), np.zeros(3)))[link[end]["frame"]]} for end in ("from", "to")]
-                places = [end["pose"][1] + end["pose"][0] @ end["position"] for end in ends]
+                places = [end["pose"][1] + end["pose"][0] @ end["position"] + end["shift"] for end in ends]
                 points = hermite(*places, *(end["pose"][0] @ end["tangent"] for end in ends))
                 line.points = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
 
