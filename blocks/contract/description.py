@@ -148,6 +148,8 @@ class Described(OwnCoordinates):
     drawn_as: str = "ellipsoid"
     #: Shapes that pictures show instead, in the block's frame, as `Trajectory.animate` takes them for a body.
     visuals: Sequence[Mapping[str, Any]] = ()
+    #: Whether pictures show straight lines from port to port, as of cables, springs and closures.
+    drawn_straight: ClassVar[bool] = False
 
     def picture(self, q: Array) -> Picture | None:
         """Return the shape of the block; triangles and lines, and the number of points, are the same at every `q`.

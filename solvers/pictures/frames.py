@@ -13,15 +13,12 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rods.rod import Rod
-from titop.blocks.constraints.distance import Distance
-from titop.blocks.constraints.rigid_closure import RigidClosure, perpendicular
+from titop.blocks.constraints.rigid_closure import perpendicular
 from titop.blocks.contract.block import PARENT_PORT, Block, PortRef
 from titop.blocks.contract.description import MassProperties
-from titop.blocks.interactions.cable import Cable
 from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.interactions.shape import Shape
-from titop.blocks.interactions.springs import CompliantClosure, SpringDamper
 from titop.blocks.interactions.touching import RigidSpheres
 from titop.blocks.joints.joint import unit_vector
 from titop.graph.network.connections import Connection
@@ -153,7 +150,7 @@ def contact_solids(model: Model, reach: float) -> Iterator[tuple[Interaction, Po
 def strings(model: Model) -> Iterator[tuple[str, tuple[PortRef, PortRef]]]:
     """Yield cables, springs and closures by name, each with every two of its ports between which it is straight."""
     for loop in model.mechanism.assembly.loops:
-        if isinstance(loop.closure, Cable | SpringDamper | CompliantClosure | Distance | RigidClosure):
+        if loop.closure.drawn_straight:
             yield from ((loop.closure.name, pair) for pair in pairwise(loop.ports))
 
 

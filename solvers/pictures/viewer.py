@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from titop.solvers.model.model import Model
 from titop.solvers.pictures.animation import configurations
 from titop.solvers.pictures.figures import hermite
 from titop.solvers.pictures.scene import PALETTE, Scene, read_visuals
-from titop.solvers.simulation.trajectory import Trajectory
 
 #: Colours of the page's roles, by day.
 _ROLES = {"port": "#3a4048", "joint": "#b7791f"}
@@ -27,8 +26,23 @@ _RATE = 60.0
 _STEPS = 1000
 
 
+@runtime_checkable
+class Motion(Protocol):
+    """A trajectory: its model, and configurations `q` (n, nq) at times `t` (n, s)."""
+
+    model: Model
+    t: Array
+    q: Array
+
+
 class Viewer:
     """A live view that `view` opened.
+
+    Parameters
+    ----------
+    scene : Scene
+        What is shown.
+    server : viser.ViserServer
 
     Attributes
     ----------
@@ -106,9 +120,7 @@ class Viewer:
         return surfaces
 
 
-def view(
-    what: Model | Trajectory, visuals: Mapping[str, Any] | None = None, host: str = "127.0.0.1", port: int = 8080
-) -> Viewer:
+def view(what: Model | Motion, visuals: Mapping[str, Any] | None = None, host: str = "127.0.0.1", port: int = 8080) -> Viewer:
     """Open a live view in a browser: of a model with a slider for each coordinate, or of a trajectory that plays.
 
     Parameters
@@ -129,7 +141,7 @@ def view(
     ModelError
         Where viser is not installed (``pip install "titop[view]"``), or for anything but a model or a trajectory with states.
     """
-    if not isinstance(what, Model | Trajectory) or (isinstance(what, Trajectory) and not len(what.t)):
+    if not (isinstance(what, Model) or (isinstance(what, Motion) and len(what.t))):
         expected = "a model, or a trajectory with states"
         raise ModelError(Finding("wrong-type", "what", type(what).__name__, expected, "write tt.view(s.resolve())"))
     try:
@@ -171,7 +183,7 @@ def _add_sliders(viewer: Viewer, model: Model) -> None:
         sliders.append(slider)
 
 
-def _add_player(viewer: Viewer, trajectory: Trajectory) -> None:
+def _add_player(viewer: Viewer, trajectory: Motion) -> None:
     """Add a slider of time and a switch, and play."""
     t, gui = trajectory.t, viewer._server.gui
     duration = float(t[-1] - t[0]) or 1.0
