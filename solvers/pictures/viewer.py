@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, missing_extra
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, missing_extra
 from titop.blocks.basics.spatial import Array, matrix_quaternion
 from titop.solvers.model.model import Model
 from titop.solvers.pictures.animation import configurations
@@ -50,12 +50,15 @@ class Viewer:
         Where a browser shows it.
     q : (nq,) array
         The configuration shown.
+    sliders : dict
+        Those of a model, by coordinate.
     is_open : bool
         Whether `stop` was not called yet.
     """
 
     def __init__(self, scene: Scene, server: Any) -> None:
         self._scene, self._server, self.q, self.is_open = scene, server, scene.q[0], True
+        self.sliders = dict[str, Any]()
         self.url = f"http://{server.get_host()}:{server.get_port()}"
         api, description = server.scene, scene.description()
         api.set_up_direction(tuple(scene.up))
@@ -101,6 +104,15 @@ class Viewer:
                 points = hermite(*places, *(end["pose"][0] @ end["tangent"] for end in ends))
                 line.points = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
 
+    def move(self, name: str) -> None:
+        """Show what the sliders say, that of coordinate `name` above all; beyond what the loops allow the last one stays."""
+        model = self._scene.model
+        q = model.integrate(self._scene.q[0], np.array([slider.value for slider in self.sliders.values()]))
+        try:
+            self.show(model.assemble(q, fixed=[name]) if model.is_constrained else q)
+        except (ModelError, ConvergenceError):
+            return
+
     def stop(self) -> None:
         """Close the view."""
         self.is_open = False
@@ -120,12 +132,17 @@ class Viewer:
         return surfaces
 
 
-def view(what: Model | Motion, visuals: Mapping[str, Any] | None = None, host: str = "127.0.0.1", port: int = 8080) -> Viewer:
-    """Open a live view in a browser: of a model with a slider for each coordinate, or of a trajectory that plays.
+def view(
+    what: Model | Motion, q: Any = None, visuals: Mapping[str, Any] | None = None, host: str = "127.0.0.1", port: int = 8080
+) -> Viewer:
+    """Open a live view in a browser: of a model with a slider for each coordinate's change, or of a trajectory that plays.
 
     Parameters
     ----------
     what : Model or Trajectory
+    q : (nq,) array_like, optional
+        Where a model stands at first; its neutral configuration by default. With closed loops give one that closes them, from
+        `Model.assemble`: they then stay closed.
     visuals : mapping of body name to shape, optional
         As in `Trajectory.animate`.
     host, port : str, int
@@ -149,8 +166,8 @@ def view(what: Model | Motion, visuals: Mapping[str, Any] | None = None, host: s
     except ImportError:
         raise missing_extra("viser", "view", "view", "that package, which shows scenes in a browser") from None
     model = what if isinstance(what, Model) else what.model
-    q = what.neutral()[None] if isinstance(what, Model) else what.q
-    scene = Scene(model, q, read_visuals(model, {} if visuals is None else visuals))
+    shown = what.q if isinstance(what, Motion) else model.integrate(what.neutral() if q is None else q, np.zeros(what.nv))[None]
+    scene = Scene(model, shown, read_visuals(model, {} if visuals is None else visuals))
     viewer = Viewer(scene, viser.ViserServer(host=host, port=port, label=str(model.name), verbose=False))
     if isinstance(what, Model):
         _add_sliders(viewer, model)
@@ -160,27 +177,18 @@ def view(what: Model | Motion, visuals: Mapping[str, Any] | None = None, host: s
 
 
 def _add_sliders(viewer: Viewer, model: Model) -> None:
-    """Add a slider for each coordinate: within its limits, or a turn or the system's size to both sides."""
-    zero, gui = model.neutral(), viewer._server.gui
+    """Add a slider of each coordinate's way from where it stands: within limits, half a turn or the bodies' size both ways."""
     joints = {connection.joint.name: connection.joint for connection in viewer._scene.connections}
-    sliders: list[Any] = []
-
-    def move(name: str) -> None:
-        q = model.integrate(zero, np.array([slider.value for slider in sliders]))
-        try:
-            viewer.show(model.assemble(q, fixed=[name]) if model.is_constrained else q)
-        except ModelError:
-            return  # beyond what the loops allow: the last one stays
-
-    assembly = model.mechanism.assembly
+    assembly, start = model.mechanism.assembly, viewer.q
     for name, unit in zip(assembly.coordinate_names, assembly.coordinate_units, strict=True):
         reach = np.pi if unit == "rad" else viewer._scene.detail
         limits: Any = next(iter(getattr(joints.get(name), "limits", None) or ()), None)
-        ends = (-reach, reach) if limits is None else (max(limits.lower, -reach), min(limits.upper, reach))
+        at = start[assembly.q_slices[name].start] if limits is not None else 0.0
+        ends = (-reach, reach) if limits is None else (max(limits.lower - at, -reach), min(limits.upper - at, reach))
         low, high = min(ends[0], -reach / _STEPS), max(ends[1], reach / _STEPS)  # zero is between, as where sliders stand
-        slider = gui.add_slider(f"{name} [{unit}]", low, high, (high - low) / _STEPS, 0.0)
-        slider.on_update(lambda _, name=name: move(name))
-        sliders.append(slider)
+        slider = viewer._server.gui.add_slider(f"{name} [{unit}]", low, high, (high - low) / _STEPS, 0.0)
+        slider.on_update(lambda _, name=name: viewer.move(name))
+        viewer.sliders[name] = slider
 
 
 def _add_player(viewer: Viewer, trajectory: Motion) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import titop as tt
+from tests.closed_systems import four_bar
 from tests.refusals import refusal
 from tests.solvers.pictures.animated import motion, pendulum
 from titop.blocks.basics.spatial import quaternion_matrix
@@ -50,6 +51,23 @@ def test_bodies_stand_where_the_model_has_them() -> None:
         viewer.show(model.neutral())
         drawn = [np.reshape(line.points, (-1, 3)) for line in viewer._lines] + [mesh.vertices for mesh in viewer._soft]
         assert np.linalg.norm(np.concatenate(drawn) - ends[1], axis=1).min() > 0.01
+    finally:
+        viewer.stop()
+
+
+def test_loops_are_closed() -> None:
+    pytest.importorskip("viser")
+    model = four_bar(tt.RigidClosure("pin", "planar_revolute")).resolve("reference")
+    closed = model.assemble([0.5, 0.5, -1.0])
+    viewer: Any = tt.view(model, closed, port=8767)
+    try:
+        np.testing.assert_array_equal(viewer.q, closed)
+        slider = viewer.sliders[model.coordinate_names[0]]
+        slider.value = 0.1
+        viewer.move(model.coordinate_names[0])
+        assert viewer.q[0] == pytest.approx(closed[0] + 0.1)
+        # to the tolerance of the search for a closed configuration
+        assert np.abs(model.closure_error(viewer.q)).max() < 1e-9
     finally:
         viewer.stop()
 
