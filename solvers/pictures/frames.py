@@ -161,8 +161,9 @@ def arrows(model: Model) -> Iterator[tuple[str, PortRef, Array, bool]]:
         force = getattr(load, "force", None)
         if force is not None and np.any(force) and isinstance(load.target, PortRef):
             yield load.name, load.target, unit_vector(np.asarray(force, float)), load.frame == "world"
-    for actuator in assembly.actuators:
-        direction: Any = getattr(actuator, "direction", None)
+    actuators: tuple[Any, ...] = assembly.actuators
+    for actuator in actuators:
+        direction = getattr(actuator, "direction", None)
         if direction is not None and np.any(direction) and isinstance(actuator.target, PortRef):
             yield actuator.name, actuator.target, unit_vector(np.asarray(direction, float)), False
 

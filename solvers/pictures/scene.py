@@ -234,8 +234,8 @@ class Scene(Frames):
             if body.nv and not body.has_sections and body.name not in surfaces:
                 links += [self._link(body, port, port_anchor(body, None), port_anchor(body, port), k) for port in body.ports]
         for name, ports in strings(self.model):
-            ends = [port_anchor(ref.block, ref.name) for ref in ports]
-            links.append(self._straight(name, (ends[0], ends[0].position), (ends[1], ends[1].position), 0.7))
+            near, far = (port_anchor(ref.block, ref.name) for ref in ports)
+            links.append(self._straight(name, (near, near.position), (far, far.position), 0.7))
         for name, port, direction, is_inertial in arrows(self.model):
             start, reach = port_anchor(port.block, port.name), _PIN * self.detail * direction
             along = np.zeros(3) if is_inertial else start.rotation @ reach
@@ -378,8 +378,8 @@ class Scene(Frames):
         for name, (port, _) in strings(self.model):
             yield self._shape("joint", name, "sphere", [1.3 * _DOT * self.detail] * 3, port_anchor(port.block, port.name))
         for sensor in self.model.mechanism.assembly.sensors:
-            if isinstance(port := getattr(sensor, "target", None), PortRef):
-                yield self._shape("joint", sensor.name, "box", [3 * _DOT * self.detail] * 3, port_anchor(port.block, port.name))
+            if isinstance(at := getattr(sensor, "target", None), PortRef):
+                yield self._shape("joint", sensor.name, "box", [3 * _DOT * self.detail] * 3, port_anchor(at.block, at.name))
 
     def _contacts(self) -> Iterator[dict[str, Any]]:
         """What contacts touch, and the spheres that do."""
