@@ -44,6 +44,7 @@ class Distance(MultiplierClosure):
     [0.0, 0.0, 30.0]
     """
 
+    drawn_straight = True
     form = 3
     parameter_units: ClassVar = {"length": "m"}
     length = Field(positive("no-length", "a length > 0", "join the ports by a RigidClosure of kind 'spherical'"))

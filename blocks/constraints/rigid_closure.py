@@ -102,6 +102,7 @@ class RigidClosure(MultiplierClosure):
     The wrench on port i is ``E_i^T lambda`` with ``d error/dt = E1 V1 + E2 V2``: action equals reaction.
     """
 
+    drawn_straight = True
     kind = Fixed(_read_kind)
     axis = Field(direction)
     axis2 = Field(direction)

@@ -146,6 +146,10 @@ class Described(OwnCoordinates):
 
     #: What a body without coordinates and picture is drawn as: ``"ellipsoid"`` or ``"cylinder"`` of its mass and inertia.
     drawn_as: str = "ellipsoid"
+    #: Shapes that pictures show instead, in the block's frame, as `Trajectory.animate` takes them for a body.
+    visuals: Sequence[Mapping[str, Any]] = ()
+    #: Whether pictures show straight lines from port to port, as of cables, springs and closures.
+    drawn_straight: ClassVar[bool] = False
 
     def picture(self, q: Array) -> Picture | None:
         """Return the shape of the block; triangles and lines, and the number of points, are the same at every `q`.

@@ -60,6 +60,7 @@ class Cable(Elastic):
     [0.0, 196.2]
     """
 
+    drawn_straight = True
     lower = 0.0
     one_sided = True
     parameter_units: ClassVar[dict[str, str]] = {"stiffness": "N/m", "length": "m", "dissipation": "s/m"}

@@ -43,6 +43,7 @@ class SpringDamper(Interaction):
     [-2.5]
     """
 
+    drawn_straight = True
     parameter_units: ClassVar = {"stiffness": "N/m", "damping": "N s/m", "length": "m"}
     stiffness = Field(scalar)
     damping = Field(scalar)
@@ -95,6 +96,7 @@ class CompliantClosure(Interaction):
     changes sign, and force and energy jump: `simulate` warns of it.
     """
 
+    drawn_straight = True
     symmetric_fields = ("stiffness", "damping")
     stiffness = Field(symmetric(6))
     damping = Field(symmetric(6))

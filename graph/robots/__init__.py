@@ -7,6 +7,7 @@ silently what they do not know.
 
 - `report`: what is wrong and suspicious in a file; `xml_gate`: XML from strangers;
 - `robot`: a robot as links and joints; `repair`: what real robots have wrong; `building`: systems of these;
+- `looks`: shapes and meshes of links;
 - `urdf_elements`: elements of URDF and their vocabulary; `urdf_reader`: links and joints of these; `urdf`: `from_urdf`;
 - `sdf_reader`: links and joints of SDF; `sdf`: `from_sdf`;
 - `mjcf_reader`: links and joints that MuJoCo compiles; `mujoco_states`: its states; `mjcf_parts`: closures, tendons, actuators

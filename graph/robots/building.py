@@ -55,6 +55,8 @@ def build(robot: Robot, gravity: Any, base: str = "fixed") -> Built:
     bodies: dict[str, Any] = {
         link.name: RigidBody(link_names[link.name], link.mass, link.com, link.inertia) for link in robot.links
     }
+    for link in robot.links:
+        bodies[link.name].visuals = link.visuals
     joints = {joint.name: _joint(joint, joint_names[joint.name]) for joint in robot.joints}
     for block in [*bodies.values(), *joints.values()]:
         for found in block.check()[0]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,7 @@ class RobotLink:
     mass: float = 0.0
     com: Array = field(default_factory=lambda: np.zeros(3))
     inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))
+    visuals: Sequence[Mapping[str, Any]] = ()  #: As `titop.graph.robots.looks` reads them.
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,8 @@ def from_sdf(
     - ``revolute``, ``continuous``, ``prismatic``, ``ball``, ``fixed``, ``universal``, ``revolute2`` (two axes through one
       point), ``screw``; ``gearbox`` is refused. A second joint to a link closes a loop, and becomes a `RigidClosure`.
     - ``<dynamics>`` gives damping, friction and spring, ``<limit>`` `Limits`, ``<mimic>`` a `Gear`.
-    - Silently left out: visual, collision, sensor, plugin, light, physics, and what belongs to these.
+    - ``<visual>`` says what pictures show, as of `from_urdf`.
+    - Silently left out: collision, sensor, plugin, light, physics, and what belongs to these.
 
     Examples
     --------

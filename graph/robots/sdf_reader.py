@@ -15,6 +15,7 @@ from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, quaternion_log
 from titop.blocks.basics.tolerances import TYPED
 from titop.graph.robots.building import free_name
+from titop.graph.robots.looks import Looks, color_of, placed
 from titop.graph.robots.report import LONGEST_NAME, MAX_PARTS, SHOWN, Report
 from titop.graph.robots.robot import WORLD, Mimic, Robot, RobotClosure, RobotJoint, RobotLink, composed
 from titop.graph.robots.urdf_elements import ElementReader, rpy_quaternion
@@ -175,6 +176,8 @@ class SdfReader(ElementReader):
         pose, base = place or self._pose(model, scope or "model")
         own = _Frame(outer, pose, base or ("world" if not scope else ""), f"\0{scope}{canonical}")
         self.frames[scope + _MODEL] = own
+        self._looks = Looks(folder, self.report)
+        self._looks.check((mesh.findtext("uri") or "").strip() for link in links for mesh in link.iter("mesh"))
         for link in links:
             name = scope + link.get("name", "")
             self._add_frame(scope, link.get("name", ""), self._pose(link, name), "", f"\0{name}")
@@ -215,13 +218,13 @@ class SdfReader(ElementReader):
         self._check("link", link, name)
         if len(self.robot.links) >= MAX_PARTS:
             raise ModelError(Finding("too-large", name, f"more than {MAX_PARTS} links", "fewer", "split the robot"))
-        inertial = link.find("inertial")
+        inertial, visuals = link.find("inertial"), self._visuals(link)
         where = f"{name}.inertial"
         if inertial is None or self.is_true(inertial, "auto"):
             if inertial is not None:
                 self.report.error("not-representable", where, "auto", "numbers", "write mass and inertia")
             self.report.suspect("no-inertial", name, "no <inertial>", "mass and inertia", "SDF takes 1 kg and 1 kg m^2")
-            self.robot.links.append(RobotLink(name, 1.0, np.zeros(3), np.eye(3)))
+            self.robot.links.append(RobotLink(name, 1.0, np.zeros(3), np.eye(3), visuals))
             return
         self._check("inertial", inertial, where)
         pose, _ = self._pose(inertial, where)
@@ -230,7 +233,18 @@ class SdfReader(ElementReader):
         xy, xz, yz = (self._value(inertia, entry, f"{where}.inertia", 0.0) for entry in ("ixy", "ixz", "iyz"))
         matrix = pose.rotation @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ pose.rotation.T
         mass = self._value(inertial, "mass", where, 1.0)
-        self.robot.links.append(RobotLink(name, mass, pose.position, (matrix + matrix.T) / 2))
+        self.robot.links.append(RobotLink(name, mass, pose.position, (matrix + matrix.T) / 2, visuals))
+
+    def _visuals(self, link: Element) -> list[dict[str, Any]]:
+        """Return the shapes of a link; those placed in other frames, and what is wrong, are left out."""
+        shapes = []
+        for visual in link.findall("visual"):
+            words = (visual.findtext("pose") or "").split()
+            pose = placed(" ".join(words[:3]), " ".join(words[3:]))
+            color = color_of(visual.findtext("material/diffuse") or visual.findtext("material/ambient") or "")
+            if not (words and visual.find("pose[@relative_to]") is not None):
+                shapes.append(self._looks.shape(visual.find("geometry"), pose, color))
+        return [shape for shape in shapes if shape is not None]
 
     # -- frames ------------------------------------------------------------------------------------------------------------
 

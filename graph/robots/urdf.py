@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from titop.blocks.basics.errors import Finding, did_you_mean
 from titop.blocks.basics.garbage import collection_paused
@@ -15,14 +15,10 @@ from titop.graph.network.connections import reached
 from titop.graph.robots.building import build, free_name
 from titop.graph.robots.named import path_of
 from titop.graph.robots.repair import repair as mend
-from titop.graph.robots.report import Report
 from titop.graph.robots.robot import WORLD, Robot, RobotJoint
 from titop.graph.robots.urdf_reader import UrdfReader
 from titop.graph.robots.xml_gate import folder_of, read_xml
 from titop.graph.system import System
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
 
 #: Name of the joint between the world and the root link.
 ROOT_JOINT = "root_joint"
@@ -80,17 +76,6 @@ def _check_parents(robot: Robot, links: Collection[str]) -> None:
             robot.report.error("two-parents", link, " and ".join(joints), "one joint with this link as its child", advice)
 
 
-def check_meshes(root: Element, folder: str, report: Report) -> None:
-    """Tell once which meshes with a path of their own, relative to the robot's `folder`, are missing."""
-    names = dict.fromkeys(mesh.get("filename", "") for mesh in root.iter("mesh"))
-    local = [name for name in names if name and "\0" not in name and "://" not in name and not name.startswith(("//", "\\\\"))]
-    missing = [name for name in local if not os.path.isfile(os.path.join(folder, name))]
-    if missing:
-        others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        advice = "the dynamics do without them; other programs may not"
-        report.suspect("missing-mesh", "", f"{missing[0]!r}{others}", "files beside the robot", advice)
-
-
 def from_urdf(
     path_or_text: str | bytes | os.PathLike[str], base: str = "fixed", gravity: Any = (0.0, 0.0, -9.81), repair: bool = False
 ) -> System:
@@ -100,7 +85,7 @@ def from_urdf(
     ----------
     path_or_text : str, bytes or path
         A local file, the URDF itself (a text that begins with ``<``), or a name such as ``"panda_description"`` of the package
-        robot_descriptions. No other file is opened, meshes least of all.
+        robot_descriptions. No other file is opened: meshes are when they are drawn.
     base : {"fixed", "free"}
         Whether the root link is welded to the world or moves freely.
     gravity : array_like (3,), m/s^2
@@ -125,7 +110,8 @@ def from_urdf(
     -----
     ModelWarning
         For elements and attributes that are left out although they might matter, missing limits and axes, angles beyond a
-        turn, meshes that are not where the file says, renamed blocks, what is repaired, and robots in which nothing that moves
+        turn, meshes that are not where the file says (``package://`` is looked for in the folders above the
+        file, and where ROS and Gazebo look), renamed blocks, what is repaired, and robots in which nothing that moves
         has inertia: these have poses and Jacobians, but no dynamics.
 
     Notes
@@ -141,7 +127,8 @@ def from_urdf(
       ``springReference``, while links without gravity and with a damping factor are told.
     - ``<mimic>`` gives a `Gear` named ``<joint>_mimic``; where its offset is not zero, the neutral configuration is not in
       mesh: see `Model.assemble`.
-    - Silently left out, since they say nothing about the dynamics: visual, collision, contact, material, sensor, transmission,
+    - ``<visual>`` says what pictures show: ``s["link"].visuals``, shapes and paths of meshes.
+    - Silently left out, since they say nothing about the dynamics: collision, contact, material, sensor, transmission,
       ros2_control, gazebo (but for these), calibration, safety_controller.
 
     Examples
@@ -160,11 +147,8 @@ def from_urdf(
     check_switch("repair", repair)
     path_or_text = path_of(path_or_text, "URDF")
     with collection_paused():
-        root_element, folder = read_xml(path_or_text), folder_of(path_or_text)
-        robot = UrdfReader(root_element, repair).robot
+        robot = UrdfReader(read_xml(path_or_text), repair, folder_of(path_or_text)).robot
         report = robot.report
-        if folder is not None:
-            check_meshes(root_element, folder, report)
         if repair:
             mend(robot, base)
         robot.check_mimics()

@@ -13,6 +13,7 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEGLIGIBLE
+from titop.graph.robots.looks import Looks, color_of, placed, urdf_colors
 from titop.graph.robots.report import LONGEST_NAME, MAX_PARTS, SHOWN, Report
 from titop.graph.robots.robot import AXIAL_KINDS, Mimic, Robot, RobotClosure, RobotJoint, RobotLink
 from titop.graph.robots.urdf_elements import DRAKE, DRIVES, GAZEBO_DYNAMICS, KINDS, ElementReader, bare_tag, plain_numbers
@@ -33,10 +34,11 @@ class UrdfReader(ElementReader):
     """Reads the elements of a robot in the order of the file.
 
     Its `robot` has what it says, and what is wrong and suspicious. Leftovers that say nothing are mended if `repair` is set.
+    Meshes are looked for from `folder` on.
     Raises `ModelError` if the root is not a robot, or there are too many links and joints.
     """
 
-    def __init__(self, root: Element, repair: bool = False) -> None:
+    def __init__(self, root: Element, repair: bool = False, folder: str | None = None) -> None:
         bare = {tag: bare_tag(tag) for tag in {element.tag for element in root.iter()}}  # one text for all that share it
         for element in root.iter():
             element.tag = bare[element.tag]
@@ -53,6 +55,8 @@ class UrdfReader(ElementReader):
             raise ModelError(Finding("too-large", "root", f"{parts} links and joints", expected, advice))
         super().__init__(Report((root.get("name") or "robot")[:LONGEST_NAME]), repair)
         self.check_vocabulary(root, "")
+        self._looks, self._colors = Looks(folder, self.report), urdf_colors(root)
+        self._looks.check(mesh.get("filename", "") for mesh in root.iter("mesh"))
         self._rotors = dict(self._rotor_inertias(root))
         links = [self._link(element, f"link[{k}]") for k, element in enumerate(root.findall("link"), start=1)]
         joints = [self._joint(element, f"joint[{k}]") for k, element in enumerate(root.findall("joint"), start=1)]
@@ -75,9 +79,9 @@ class UrdfReader(ElementReader):
     def _link(self, element: Element, placeholder: str) -> RobotLink:
         name = self._name(element, placeholder)
         self.check_vocabulary(element, name)
-        inertial = self.child(element, "inertial", name)
+        inertial, visuals = self.child(element, "inertial", name), self._visuals(element)
         if inertial is None:
-            return RobotLink(name)
+            return RobotLink(name, visuals=visuals)
         where = f"{name}.inertial"
         origin = self.pose(self.child(inertial, "origin", where), f"{where}.origin")
         mass = self.child(inertial, "mass", where, required=True)
@@ -87,7 +91,20 @@ class UrdfReader(ElementReader):
             0.0 if mass is None else self.number(mass, "value", f"{where}.mass"),
             origin.position,
             np.zeros((3, 3)) if inertia is None else self._inertia(inertia, origin, f"{where}.inertia"),
+            visuals,
         )
+
+    def _visuals(self, link: Element) -> list[dict[str, Any]]:
+        """Return the shapes of a link; what is wrong with one leaves it out, since the dynamics do without it."""
+        shapes = []
+        for visual in link.iter("visual"):
+            origin, material = visual.find("origin"), visual.find("material")
+            pose = Pose() if origin is None else placed(origin.get("xyz", ""), origin.get("rpy", ""))
+            color = None if material is None else self._colors.get(material.get("name", ""))
+            if material is not None and (own := material.find("color")) is not None:
+                color = color_of(own.get("rgba", ""))
+            shapes.append(self._looks.shape(visual.find("geometry"), pose, color))
+        return [shape for shape in shapes if shape is not None]
 
     def _inertia(self, element: Element, origin: Pose, where: str) -> Array:
         """Return the inertia about the centre of mass, turned from the axes of the inertial origin into the link's."""

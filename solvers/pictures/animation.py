@@ -6,7 +6,7 @@ about 30 kB and needs nothing; what a multibody motion needs (a few primitive sh
 The page's content security policy forbids it every access to a network.
 
 What is drawn: for a rigid body the ellipsoid of uniform density that has its mass and inertia (a small ball for a point mass),
-or the shapes given for it, and rods from the port by which it hangs to its centre of mass and to its other connected ports;
+or its shapes, and rods from the port by which it hangs to its centre of mass and to its other connected ports;
 for a rod its surface, through its sections as they stand; for a deformable body the outline of its domain, point by point; for
 a block of a user, and a deformable body without outline, a line from its parent port to each child port; the axes of the
 joints; the connected ports.
@@ -36,7 +36,7 @@ from titop.solvers.pictures.frames import POINT_BYTES, pack_course
 from titop.solvers.pictures.scene import Scene, read_visuals
 
 #: Size of a file (bytes); frames that do not fit are left out.
-SIZE_LIMIT = 1_000_000
+SIZE_LIMIT = 2_000_000
 
 #: Bytes of a pose: seven 32-bit numbers, in base64.
 _POSE_BYTES = 7 * 4 * 4 / 3
@@ -53,7 +53,7 @@ def write_animation(
     frames_per_second: float = 30.0,
     title: str | None = None,
 ) -> Path:
-    """Write a motion as one self-contained HTML file of at most 1 MB, whole or not at all.
+    """Write a motion as one self-contained HTML file of at most 2 MB, whole or not at all.
 
     Parameters
     ----------
@@ -61,8 +61,10 @@ def write_animation(
     q : (n, nq) array, rad or m
         Configurations.
     visuals : mapping of block name to shape, optional
-        Instead of the inertia ellipsoids, in the bodies' reference frames; ``"world"`` is a block too. A shape is
-        ``{"box": [dx, dy, dz]}``, ``{"cylinder": [radius, height]}`` (along z) or ``{"sphere": radius}`` (m), with
+        Instead of the bodies' own (``body.visuals``, which readers of robots fill) or the inertia ellipsoids, in the bodies'
+        reference frames; ``"world"`` is a block too. A shape is
+        ``{"box": [dx, dy, dz]}``, ``{"cylinder": [radius, height]}`` and ``{"capsule": [radius, height]}`` (along z),
+        ``{"sphere": radius}`` (m) or ``{"mesh": "arm.stl", "scale": [1, 1, 1]}`` (STL, OBJ, DAE, glTF; extra ``view``), with
         ``"color"`` (as Matplotlib names colours), ``"position"`` (3, m) and ``"rotation"`` (3x3 or a scipy Rotation) if
         wanted; a list of shapes, or an empty one, is fine.
     frames_per_second : float

@@ -12,21 +12,36 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.description import Picture
 from titop.solvers.model.model import Model
-from titop.solvers.pictures.frames import contact_solids, edges, neutral_chord, pictured_bodies, swept_rods
+from titop.solvers.pictures.frames import (
+    Frames,
+    Solid,
+    arrows,
+    contact_solids,
+    edges,
+    neutral_chord,
+    pictured_bodies,
+    strings,
+    swept_rods,
+)
+from titop.solvers.pictures.meshes import read_meshes
+from titop.solvers.pictures.scene import SOLIDS, read_visuals
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Straight parts of a curve.
 _STRETCHES = 16
+#: Triangles of all meshes together.
+_FACES = 4_000
 
 
 def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> Figure:
     """Draw a model at some configurations, each in the colour that the legend tells.
 
     Rods by backbones and sections, beams by their line, deformable bodies by lines on their surface (those of one's own points
-    by dots), other flexible bodies and users' blocks by curves to their ports; rigid bodies by lines between what they connect;
-    what contacts touch by its edges.
+    by dots), other flexible bodies and users' blocks by curves to their ports; rigid bodies by lines between what they connect,
+    and by their ``visuals``: meshes by few triangles, other shapes by edges; what contacts touch by its edges;
+    cables, springs and closures by dotted lines, forces by arrows.
 
     Parameters
     ----------
@@ -44,13 +59,24 @@ def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> F
     figure = Figure(figsize=(6.4, 5.6), layout="constrained")
     axes: Any = figure.add_subplot(projection="3d", computed_zorder=False)  # what is drawn later lies above
     colours, seen = colormaps["viridis"](np.linspace(0.0, 0.88, len(labels))), [np.zeros((1, 3))]
-    bars = _bars(model)
+    bars, (solids_of, faces_of) = _bars(model), _looks(model)
     for q, label, colour in zip(configurations, labels, colours, strict=True):
         placed = [position + bar @ rotation.T for name, bar in bars for rotation, position in (model.pose(name, q),)]
         curves = [*_curves(model, q)]
         _draw_lines(axes, placed, colour, linewidth=1.2, marker="o", markersize=2.5)
         _draw_lines(axes, curves, colour, linewidth=1.8)
-        seen += [*placed, *curves, *_draw_shapes(axes, model, q, colour)]
+        looks = [position + line @ rotation.T for n, line in solids_of for rotation, position in (model.pose(n, q),)]
+        faces = [position + corners @ rotation.T for n, corners in faces_of for rotation, position in (model.pose(n, q),)]
+        _draw_lines(axes, looks, colour, linewidth=0.6, alpha=0.6)
+        _draw_faces(axes, faces, colour)
+        taut = [np.array([model.pose(str(ref), q)[1] for ref in ports]) for _, ports in strings(model)]
+        _draw_lines(axes, taut, colour, linewidth=1.0, linestyle=":")
+        forces = [*_forces(model, q)]
+        for force in forces:
+            axes.quiver(*force[0], *(force[1] - force[0]), color=colour, linewidth=1.2)
+        seen += [*taut, *forces]
+        seen += [*placed, *curves, *looks, *(corners.reshape(-1, 3) for corners in faces)]
+        seen += _draw_shapes(axes, model, q, colour)
         reach = np.ptp(np.concatenate(seen), axis=0).max() or 1.0
         contact_edges = [*_contact_edges(model, q, reach)]
         _draw_lines(axes, contact_edges, colour, linewidth=0.5, alpha=0.5)
@@ -68,6 +94,36 @@ def _draw_lines(axes: Any, lines: Sequence[Array], colour: Array, **style: Any) 
         gap = np.full((1, 3), np.nan)
         parts = [part for line in lines for part in (line, gap)][:-1]
         axes.plot(*np.concatenate(parts).T, color=colour, **style)
+
+
+def _forces(model: Model, q: Array) -> Iterator[Array]:
+    """Yield the ends (2, 3; m) of arrows of forces, a third of the bodies' size long, in inertial axes."""
+    reach = Frames(model).detail / 3
+    for _, port, direction, is_inertial in arrows(model):
+        rotation, position = model.pose(str(port), q)
+        yield np.array([position, position + reach * (direction if is_inertial else rotation @ direction)])
+
+
+def _draw_faces(axes: Any, faces: Sequence[Array], colour: Array) -> None:
+    """Draw triangles (k, 3, 3; m) of meshes, the nearest last."""
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    if faces:
+        axes.add_collection3d(Poly3DCollection(np.concatenate(faces), facecolors=colour, shade=True))
+
+
+def _looks(model: Model) -> tuple[list[tuple[str, Array]], list[tuple[str, Array]]]:
+    """Return the lines (k, 3; m) and triangles (k, 3, 3; m) of the bodies' visuals, in the frames of these by name."""
+    visuals = read_visuals(model, {})
+    meshes = read_meshes([look.kind for looks in visuals.values() for look in looks if look.kind not in SOLIDS], _FACES)
+    lines, faces = [], []
+    for name, look in ((name, look) for name, looks in visuals.items() for look in looks):
+        if look.kind in SOLIDS:
+            lines += [(name, line) for line in edges(Solid(look.kind, look.size, look.rotation, look.position))]
+        for mesh in meshes.get(look.kind, ()):
+            points = look.position + mesh.places(look.size) @ look.rotation.T
+            faces.append((name, points[mesh.triangles]))
+    return lines, faces
 
 
 def _draw_shapes(axes: Any, model: Model, q: Array, colour: Array) -> list[Array]:
@@ -133,8 +189,12 @@ def _curve(block: Block, port: str, near: tuple[Array, Array], far: tuple[Array,
     """
     chord, (rotation, start), (end_rotation, end) = neutral_chord(block, port), near, far
     at_rest = np.asarray(block.pose(port, block.neutral())[0], dtype=float) if chord.any() else np.eye(3)
+    return hermite(start, end, rotation @ chord, end_rotation @ at_rest.T @ chord)
+
+
+def hermite(start: Array, end: Array, leaving: Array, arriving: Array) -> Array:
+    """Return points (k, 3; m) of the cubic curve between two points with these tangents (3, m)."""
     t = np.linspace(0.0, 1.0, _STRETCHES + 1)[:, None]
-    leaving, arriving = rotation @ chord, end_rotation @ at_rest.T @ chord
     ends = (1 + 2 * t) * (1 - t) ** 2 * start + t**2 * (3 - 2 * t) * end
     return ends + t * (1 - t) ** 2 * leaving - t**2 * (1 - t) * arriving
 

@@ -6,6 +6,7 @@ import base64
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,8 +109,12 @@ def pictured_bodies(model: Model) -> list[tuple[Block, slice]]:
 def pack_course(course: Array) -> dict[str, Any]:
     """Return places as 16-bit parts of the farthest reach (m) in base64."""
     reach = float(np.abs(course).max())
-    numbers = np.rint(course * (_FULL / reach)).astype("<i2")
-    return {"unit": reach / _FULL, "points": base64.b64encode(numbers.tobytes()).decode("ascii")}
+    return {"unit": reach / _FULL, "points": pack_numbers(np.rint(course * (_FULL / reach)).astype("<i2"))}
+
+
+def pack_numbers(numbers: Array) -> str:
+    """Return whole numbers as 16 bits each in base64."""
+    return base64.b64encode(numbers.astype("<i2", copy=False).tobytes()).decode("ascii")
 
 
 class Solid(NamedTuple):
@@ -140,6 +145,27 @@ def contact_solids(model: Model, reach: float) -> Iterator[tuple[Interaction, Po
             is_first = bool(contact.own_blocks)  # whether the first port is that of what touches
             yield from ((contact, loop.ports[is_first], solid) for solid in solids(contact.touched, reach))
             yield from ((contact, loop.ports[not is_first], sphere) for sphere in _spheres(contact))
+
+
+def strings(model: Model) -> Iterator[tuple[str, tuple[PortRef, PortRef]]]:
+    """Yield cables, springs and closures by name, each with every two of its ports between which it is straight."""
+    for loop in model.mechanism.assembly.loops:
+        if loop.closure.drawn_straight:
+            yield from ((loop.closure.name, pair) for pair in pairwise(loop.ports))
+
+
+def arrows(model: Model) -> Iterator[tuple[str, PortRef, Array, bool]]:
+    """Yield forces by name: their port, their direction (3), and whether this is in the inertial axes or in the port's."""
+    assembly = model.mechanism.assembly
+    for load in assembly.loads:
+        force = getattr(load, "force", None)
+        if force is not None and np.any(force) and isinstance(load.target, PortRef):
+            yield load.name, load.target, unit_vector(np.asarray(force, float)), load.frame == "world"
+    actuators: tuple[Any, ...] = assembly.actuators
+    for actuator in actuators:
+        direction = getattr(actuator, "direction", None)
+        if direction is not None and np.any(direction) and isinstance(actuator.target, PortRef):
+            yield actuator.name, actuator.target, unit_vector(np.asarray(direction, float)), False
 
 
 def solids(shape: Shape, reach: float) -> list[Solid]:

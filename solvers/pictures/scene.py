@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise, product
+from itertools import count, pairwise, product
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from titop.blocks.basics.errors import ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array, matrix_quaternion, quaternion_matrix
 from titop.blocks.basics.tolerances import TYPED
 from titop.blocks.basics.user_input import FieldReader
-from titop.blocks.contract.block import Block
+from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.joints.joint import Joint, unit_vector
 from titop.graph.network.connections import Connection
 from titop.solvers.model.model import Model
@@ -22,24 +23,34 @@ from titop.solvers.pictures.frames import (
     WORLD,
     Anchor,
     Frames,
+    arrows,
     contact_solids,
     ellipsoid,
     neutral_chord,
+    pack_course,
+    pack_numbers,
     port_anchor,
     rotation_to,
+    strings,
 )
+from titop.solvers.pictures.meshes import PAGE_TRIANGLES, Mesh, read_meshes
 
 #: Numbers that describe each kind of given shape.
-_DIMENSIONS = {"box": (3,), "cylinder": (2,), "sphere": ()}
-#: What makes half an extent of a size: a cylinder has radii and a length.
-_HALVES = {"box": np.full(3, 0.5), "cylinder": np.array([1.0, 1.0, 0.5]), "sphere": np.ones(3)}
+_DIMENSIONS = {"box": (3,), "cylinder": (2,), "capsule": (2,), "sphere": ()}
+#: Colours of bodies, one after another.
+PALETTE = ("#3f7fd0", "#e08a2e", "#45a36b", "#c9524f", "#8a6fc4", "#3aa5b5", "#d16ba5", "#9a8a3c")
+#: Kinds of solids, and what makes half an extent of a size: a cylinder has radii and a length.
+SOLIDS = {"box": np.full(3, 0.5), "cylinder": np.array([1.0, 1.0, 0.5]), "sphere": np.ones(3)}
 #: Radii and length of a cylinder, as parts of the semi-axes of the ellipsoid with its mass and inertia.
 _CYLINDER = np.sqrt([0.8, 0.8, 2.4])
 
 
 @dataclass(frozen=True)
 class Visual:
-    """A given shape: `size` in x, y, z, placed in a block's reference frame; `color` None for the block's own."""
+    """A given shape: `size` in x, y, z, placed in a block's reference frame; `color` None for the block's own.
+
+    That of a mesh is what stretches it, and its `kind` the path of its file.
+    """
 
     kind: str
     size: Array
@@ -49,41 +60,50 @@ class Visual:
 
 
 def read_visuals(model: Model, visuals: Mapping[str, Any]) -> dict[str, list[Visual]]:
-    """Read given shapes."""
+    """Read given shapes; those that bodies have for others."""
     reader = FieldReader("visuals")
     result: dict[str, list[Visual]] = {}
     if not isinstance(visuals, Mapping):
         reader.report("wrong-type", "visuals", visuals, "a mapping of block names to shapes", 'write {"hub": {"sphere": 0.1}}')
         raise ModelError(reader.findings)
-    known = (WORLD, *model.body_names)
+    known, blocks = (WORLD, *model.body_names), model.mechanism.assembly.blocks
+    visuals = {name: blocks[name].visuals for name in known if len(blocks[name].visuals)} | dict(visuals)
     for name, value in visuals.items():
         if name not in known:
             reader.report("unknown-block", str(name), name, "a body or the world", did_you_mean(name, known))
             continue
         shapes = list(value) if isinstance(value, list | tuple) else [value]
-        result[name] = [visual for shape in shapes if (visual := _read_visual(reader, name, shape))]
+        result[name] = [visual for shape in shapes for visual in _read_visual(reader, name, shape)]
     reader.raise_findings()
     return result
 
 
-def _read_visual(reader: FieldReader, name: str, shape: Any) -> Visual | None:
-    kinds = [kind for kind in _DIMENSIONS if kind in shape] if isinstance(shape, Mapping) else []
+def _read_visual(reader: FieldReader, name: str, shape: Any) -> list[Visual]:
+    kinds = [kind for kind in (*_DIMENSIONS, "mesh") if kind in shape] if isinstance(shape, Mapping) else []
     if len(kinds) != 1:
-        advice = 'write {"box": [dx, dy, dz]}, {"cylinder": [radius, height]} or {"sphere": radius}'
-        reader.report("unknown-visual", name, shape, "exactly one of box, cylinder and sphere", advice)
-        return None
-    kind, options = kinds[0], ("color", "position", "rotation")
+        advice = 'write {"box": [dx, dy, dz]}, {"cylinder": [radius, height]}, {"sphere": radius} or {"mesh": "arm.stl"}'
+        reader.report("unknown-visual", name, shape, "exactly one of box, cylinder, capsule, sphere and mesh", advice)
+        return []
+    kind, options = kinds[0], ("color", "position", "rotation", *(["scale"] if "mesh" in kinds else []))
     for key in (key for key in shape if key not in (kind, *options)):
         reader.report("unknown-visual", f"{name}.{key}", shape[key], f"the keys {kind}, {', '.join(options)}", "remove it")
+    position = reader.array(f"{name}.position", shape.get("position", np.zeros(3)), (3,))
+    rotation = reader.rotation(f"{name}.rotation", shape.get("rotation", np.eye(3)))
+    if kind == "mesh":
+        if not isinstance(path := shape[kind], str | os.PathLike) or not os.path.isfile(path):
+            reader.report("no-file", f"{name}.mesh", path, "the path of a mesh's file", "check the path")
+        scale = reader.array(f"{name}.scale", shape.get("scale", np.ones(3)), (3,))
+        color = _read_color(reader, f"{name}.color", shape.get("color"))
+        return [Visual(os.fspath(path), scale, position, rotation, color)]
     numbers = np.atleast_1d(reader.array(f"{name}.{kind}", shape[kind], _DIMENSIONS[kind]))
     if (numbers <= 0).any():
         reader.report("bad-size", f"{name}.{kind}", shape[kind], "lengths > 0", "check the sign and the unit")
-    size = {"box": numbers, "cylinder": numbers[[0, 0, -1]], "sphere": numbers[[0, 0, 0]] if kind == "sphere" else numbers}[
-        kind
-    ]
-    position = reader.array(f"{name}.position", shape.get("position", np.zeros(3)), (3,))
-    rotation = reader.rotation(f"{name}.rotation", shape.get("rotation", np.eye(3)))
-    return Visual(kind, size, position, rotation, _read_color(reader, f"{name}.color", shape.get("color")))
+    color = _read_color(reader, f"{name}.color", shape.get("color"))
+    if kind != "capsule":
+        return [Visual(kind, numbers if kind == "box" else numbers[[0, 0, -1]], position, rotation, color)]
+    ends = [position + 0.5 * side * numbers[1] * rotation[:, 2] for side in (-1, 1)]
+    balls = [Visual("sphere", numbers[[0, 0, 0]], end, rotation, color) for end in ends]
+    return [Visual("cylinder", numbers[[0, 0, 1]], position, rotation, color), *balls]
 
 
 def _read_color(reader: FieldReader, where: str, value: Any) -> str | None:
@@ -116,9 +136,13 @@ class Scene(Frames):
         """Return everything but the motion, ready for JSON."""
         return {
             "title": str(self.model.name),
+            "palette": PALETTE,
             "up": self.up,
             "detail": self.detail,
             "frames": self.names,
+            "meshes": [
+                pack_course(mesh.points) | {"triangles": pack_numbers(mesh.triangles)} for mesh in self.meshes_by_kind.values()
+            ],
             "shapes": self.shapes,
             "links": self.links,
             "sweeps": self.sweeps,
@@ -133,10 +157,24 @@ class Scene(Frames):
             yield from ((frame, point) for frame, outline in outlines for point in outline)
         for shape in self.shapes:
             if shape["role"] != "triad":
-                radii = np.array(shape["size"]) * _HALVES[shape["kind"]]
+                radii = np.array(shape["size"]) * SOLIDS.get(shape["kind"], 1.0)
+                if (mesh := self.meshes_by_kind.get(shape["kind"])) is not None:
+                    radii = radii * np.abs(mesh.points).max(axis=0)
                 axes = quaternion_matrix(shape["rotation"]) * radii
                 ends = _TIPS if shape["kind"] == "sphere" else _CORNERS
                 yield from ((shape["frame"], shape["position"] + axes @ end) for end in ends)
+
+    @cached_property
+    def meshes(self) -> dict[str, list[tuple[str, Mesh]]]:
+        """The surfaces of meshes by path, each with the kind of its shapes."""
+        paths = [visual.kind for shapes in self.visuals.values() for visual in shapes if visual.kind not in SOLIDS]
+        read, numbers = read_meshes(paths, PAGE_TRIANGLES), count()
+        return {path: [(f"mesh {next(numbers)}", mesh) for mesh in meshes] for path, meshes in read.items()}
+
+    @cached_property
+    def meshes_by_kind(self) -> dict[str, Mesh]:
+        """The surfaces of meshes by the kind of their shapes."""
+        return {kind: mesh for meshes in self.meshes.values() for kind, mesh in meshes}
 
     @cached_property
     def sweeps(self) -> list[dict[str, Any]]:
@@ -168,22 +206,25 @@ class Scene(Frames):
     @cached_property
     def shapes(self) -> list[dict[str, Any]]:
         """The rigid shapes, each fixed in a frame."""
-        parts = [self._triad(), *(self._visuals(name) for name in self.visuals)]
-        surfaces = {shown.body.name for shown in self.surfaces_shown}
+        given = {name: [*self._visuals(name)] for name in self.visuals}
+        seen = {name for name, shapes in given.items() if shapes or not self.visuals[name]}
+        seen |= {shown.body.name for shown in self.surfaces_shown}
+        parts = [self._triad(), *given.values()]
         for k, connection in enumerate(self.connections):
             body = connection.child.block
             if not (body.nv and body.ports):
-                if body.name not in self.visuals and body.name not in surfaces:
+                if body.name not in seen:
                     parts.append(self._solid(body, k))
-                parts.append(self._bars(connection, k))
+                if not any(shape["kind"] in self.meshes_by_kind for shape in given.get(body.name, ())):
+                    parts.append(self._bars(connection, k))
             if isinstance(connection.joint, Joint):
                 parts.append(self._axes(connection, connection.joint))
-        parts += [self._dots(), self._contacts()]
+        parts += [self._dots(), self._contacts(), self._marks()]
         return [shape for part in parts for shape in part]
 
     @cached_property
     def links(self) -> list[dict[str, Any]]:
-        """The lines of users' blocks, between frames that move apart."""
+        """The lines of users' blocks, cables, springs, closures and forces, between frames that move apart."""
         links, surfaces = [], {shown.body.name for shown in self.surfaces_shown}
         for k, connection in enumerate(self.connections):
             joint, body = connection.joint, connection.child.block
@@ -192,7 +233,32 @@ class Scene(Frames):
                 links.append(self._link(joint, joint.ports[0], *ends, k))
             if body.nv and not body.has_sections and body.name not in surfaces:
                 links += [self._link(body, port, port_anchor(body, None), port_anchor(body, port), k) for port in body.ports]
+        for name, ports in strings(self.model):
+            near, far = (port_anchor(ref.block, ref.name) for ref in ports)
+            links.append(self._straight(name, (near, near.position), (far, far.position), 0.7))
+        for name, port, direction, is_inertial in arrows(self.model):
+            start, reach = port_anchor(port.block, port.name), _PIN * self.detail * direction
+            along = np.zeros(3) if is_inertial else start.rotation @ reach
+            for first, last, radius in ((0.0, 2.0, 0.7), (1.5, 2.0, 2.0)):  # a shaft, and a thicker head
+                ends_at = [(start, start.position + part * along) for part in (first, last)]
+                shifts = (first * reach, last * reach) if is_inertial else (np.zeros(3), np.zeros(3))
+                links.append(self._straight(name, ends_at[0], ends_at[1], radius, shifts))
         return links
+
+    def _straight(
+        self,
+        name: str,
+        start: tuple[Anchor, Array],
+        end: tuple[Anchor, Array],
+        radius: float,
+        shifts: tuple[Array, Array] = (np.zeros(3), np.zeros(3)),
+    ) -> dict[str, Any]:
+        """Return a line between points of two frames, `shifts` (3, m) beyond them in inertial axes."""
+        ends = [
+            {"frame": self.index[anchor.name], "position": position, "tangent": np.zeros(3), "shift": shift}
+            for (anchor, position), shift in zip((start, end), shifts, strict=True)
+        ]
+        return {"name": name, "color": "joint", "radius": radius * _ROD * self.detail, "from": ends[0], "to": ends[1]}
 
     @cached_property
     def labels(self) -> list[dict[str, Any]]:
@@ -231,7 +297,13 @@ class Scene(Frames):
         color = "port" if name == WORLD else self.index[name]
         for visual in self.visuals[name]:
             place = Anchor(name, visual.rotation, visual.position)
-            yield self._shape("visual", name, visual.kind, visual.size, place, color if visual.color is None else visual.color)
+            chosen = color if visual.color is None else visual.color
+            if visual.kind in SOLIDS:
+                yield self._shape("visual", name, visual.kind, visual.size, place, chosen)
+            for kind, mesh in self.meshes.get(visual.kind, ()):
+                own = chosen if visual.color or mesh.color is None else mesh.color
+                middle = place.compose(np.eye(3), visual.size * mesh.center)
+                yield self._shape("visual", name, kind, mesh.half * visual.size, middle, own)
 
     def _solid(self, body: Block, k: int) -> Iterator[dict[str, Any]]:
         """The ellipsoid of a body's mass and inertia, a cylinder for a rotor, a ball for a point mass."""
@@ -301,6 +373,14 @@ class Scene(Frames):
                 label = name if port is None else f"{name}.{port}"
                 yield self._shape("port", label, "sphere", radius, port_anchor(block, port))
 
+    def _marks(self) -> Iterator[dict[str, Any]]:
+        """A ball where a closure joins its first port, a cube at the port of a sensor."""
+        for name, (port, _) in strings(self.model):
+            yield self._shape("joint", name, "sphere", [1.3 * _DOT * self.detail] * 3, port_anchor(port.block, port.name))
+        for sensor in self.model.mechanism.assembly.sensors:
+            if isinstance(at := getattr(sensor, "target", None), PortRef):
+                yield self._shape("joint", sensor.name, "box", [3 * _DOT * self.detail] * 3, port_anchor(at.block, at.name))
+
     def _contacts(self) -> Iterator[dict[str, Any]]:
         """What contacts touch, and the spheres that do."""
         for contact, port, solid in contact_solids(self.model, _REACH * self.detail):
@@ -314,7 +394,8 @@ class Scene(Frames):
         rotation = block.pose(port, block.neutral())[0] if chord.any() else np.eye(3)
         ends = [(start, start.rotation @ chord), (end, end.rotation @ rotation.T @ chord)]
         near, far = (
-            {"frame": self.index[anchor.name], "position": anchor.position, "tangent": tangent} for anchor, tangent in ends
+            {"frame": self.index[anchor.name], "position": anchor.position, "tangent": tangent, "shift": np.zeros(3)}
+            for anchor, tangent in ends
         )
         return {"name": block.name, "color": k, "radius": 2 * _ROD * self.detail, "from": near, "to": far}
 

@@ -257,7 +257,7 @@ class Trajectory:
         return plot_over_time(self.t, signals, instants=[change.t for change in self.changes])
 
     def plot_shape(self, times: Any = None) -> Figure:
-        """Draw the system in space at some instants: rods, deformable bodies, rigid bodies by lines.
+        """Draw the system in space at some instants: rods, deformable bodies, rigid bodies by lines and their shapes, forces.
 
         Parameters
         ----------
@@ -294,6 +294,7 @@ class Trajectory:
         ----------
         path : str or Path
         visuals : mapping of body name to shape, optional
+            Instead of the bodies' own, ``body.visuals``, which robots have from their files.
             Such as ``{"hub": {"box": [1, 1, 2], "color": "#888"}}``; see `titop.solvers.pictures.animation`.
         frames_per_second : float
 

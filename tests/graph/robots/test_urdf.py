@@ -341,9 +341,11 @@ def test_missing_meshes_are_told_once(tmp_path: Path) -> None:
     with pytest.warns(tt.ModelWarning) as caught:
         from_urdf(tmp_path / "robot.urdf")
     assert len(caught) == 1
-    assert str(caught[0].message).startswith("r: got 'gone.stl' and 1 more; expected files beside the robot")
+    assert str(caught[0].message).startswith(f"r: got 'gone.stl' and 2 more; expected files beside the robot, in {tmp_path};")
     load(text)  # a text has no place
-    (tmp_path / "robot.urdf").write_text(text.replace("gone", "there").replace("../also/", ""))
+    (tmp_path / "robot.urdf").write_text(
+        text.replace("gone", "there").replace("../also/", "").replace("package://r/x", "there")
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         from_urdf(str(tmp_path / "robot.urdf"))

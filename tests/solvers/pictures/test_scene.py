@@ -210,3 +210,32 @@ def test_all_unusable_shapes_are_reported_together(tmp_path: Path) -> None:
     with pytest.raises(tt.ModelError) as caught:
         motion(pendulum()).animate(tmp_path / "x.html", visuals)
     assert [finding.code for finding in caught.value.findings] == ["unknown-block", "bad-size", "unknown-color"]
+
+
+def test_what_pulls_and_measures_is_drawn(tmp_path: Path) -> None:
+    """A spring to the world, a force that stays downward, a thruster that turns with its body, an accelerometer."""
+    s = tt.System("s", gravity=[0, 0, 0])
+    s.world.add_port("wall", [0, 2, 0])
+    arm = tt.RigidBody("arm", 1.0, inertia=0.1, ports={"tip": [1, 0, 0]})
+    s.connect("world", arm, tt.Revolute("hinge", axis=[0, 0, 1]))
+    s.add_interaction(tt.SpringDamper("spring", stiffness=1.0, length=1.0), s.world.port("wall"), arm.port("tip"))
+    s.add_load(tt.Load("push", arm.port("tip"), force=[0, -3, 0], frame="world"))
+    s.add_actuator(tt.Thruster("jet", arm.port("tip"), direction=[0, 0, 2]))
+    s.add_sensor(tt.Accelerometer("imu", arm.port("tip")))
+    trajectory = motion(s.resolve("reference"), count=3)
+    data = read(trajectory.animate(tmp_path / "x.html", frames_per_second=1))
+    links: dict[str, list[dict[str, Any]]] = {}
+    for link in data["links"]:
+        links.setdefault(link["name"], []).append(link)
+    assert {name: len(found) for name, found in links.items()} == {"spring": 1, "push": 2, "jet": 2}
+    (spring,) = links["spring"]
+    assert [(spring[end]["frame"], spring[end]["position"]) for end in ("from", "to")] == [(-1, [0, 2, 0]), (0, [1, 0, 0])]
+    push, jet = links["push"][0]["to"], links["jet"][0]["to"]
+    assert push["position"] == [1, 0, 0]
+    assert push["shift"][1] < 0 == push["shift"][0] == push["shift"][2]
+    assert jet["position"][2] > 0 == jet["shift"][2]
+    (cube,) = shapes_of(data, "imu")
+    assert (cube["kind"], cube["position"]) == ("box", [1, 0, 0])
+    axes: Any = trajectory.plot_shape([0.0]).axes[0]
+    # an arrow for each of the two forces
+    assert sum("Line3DCollection" in type(collection).__name__ for collection in axes.collections) == 2

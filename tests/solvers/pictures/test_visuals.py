@@ -39,7 +39,7 @@ def test_shapes_have_a_size_along_each_axis() -> None:
     [
         ([1], "wrong-type", "visuals.visuals", 'write {"hub": {"sphere": 0.1}}'),
         ({"am": {"sphere": 1}}, "unknown-block", "visuals.am", "did you mean 'arm'"),
-        ({"arm": 3}, "unknown-visual", "visuals.arm", "exactly one of box, cylinder and sphere"),
+        ({"arm": 3}, "unknown-visual", "visuals.arm", "exactly one of box, cylinder, capsule, sphere and mesh"),
         ({"arm": {"sphere": 1, "box": [1, 1, 1]}}, "unknown-visual", "visuals.arm", "exactly one"),
         ({"arm": {"sphere": [1, 2]}}, "wrong-shape", "visuals.arm.sphere", "shape ()"),
         ({"arm": {"box": [1, -1, 1]}}, "bad-size", "visuals.arm.box", "lengths > 0"),
