@@ -146,6 +146,7 @@ from .solvers.model.model import Model as Model
 from .solvers.model.readings import Contacts as Contacts
 from .solvers.motions.trajectory_series import trajectory_series as trajectory_series
 from .solvers.pictures.animation import animate_mode as animate_mode
+from .solvers.pictures.figures import plot_shape as plot_shape
 from .solvers.pictures.viewer import Viewer as Viewer
 from .solvers.pictures.viewer import view as view
 from .solvers.pointing.error_sources import ErrorSource as ErrorSource

@@ -64,7 +64,8 @@ class ReactionWheel(CompositeDevice):
     """A wheel with its motor, which may be out of balance; `System.add_device` installs its parts.
 
     The bearing is the joint ``name`` (one coordinate, the wheel's angle), the rotor the body ``name/rotor``; the input
-    ``name/motor`` is the motor's torque on the rotor, the output ``name/momentum`` the wheel's stored momentum.
+    ``name/motor`` is the motor's torque on the rotor, of which the target feels the opposite; the output ``name/momentum`` is
+    the wheel's stored momentum.
 
     Parameters
     ----------

@@ -243,6 +243,7 @@ class Settling(NamedTuple):
         value = f"an unstable equilibrium away from the guess, most of all in {farthest}"
         other = "" if settled is None else f": it creeps to another one, {settled.stability}"
         advice = 'start from a guess next to the equilibrium that is meant, or ask for prefer="stable"'
+        advice += f'; to hold the guess by efforts, make these the unknowns: tt.trim(m, ["{farthest}.tau", ...], q=guess)'
         yield Finding("strayed", "trim", value, f"the equilibrium next to the guess{other}", advice)
 
 

@@ -67,7 +67,7 @@ def trim(
         accelerations ``"base.z.a"``, efforts ``"hinge.tau"``, actuators or their inputs, parameters ``"slider.mass"``. All
         coordinates by default, but those that accelerate. All other quantities are fixed; positions of free joints are measured
         along the axes of their bodies in the guess. If the guess does not close the loops, the coordinates that close them are
-        unknowns too.
+        unknowns too. To hold a pose, name the efforts alone, or write ``tt.OperatingPoint(m, q, tau=m.gravity_effects(q))``.
     q : (nq,) array or mapping of joint or coordinate name to value, optional
         Guess of the unknown coordinates and values of the fixed ones; neutral by default.
     v : (nv,) array or mapping, optional

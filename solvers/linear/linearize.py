@@ -346,6 +346,7 @@ def _acceleration_findings(point: OperatingPoint, rates: Array, linear: LinearEq
         if parts[rates].max(initial=0.0) > 1:
             worst = rates[int(parts[rates].argmax())]
             where, acceleration = f"point: {point.model.coordinate_names[worst]}", f"{what} by {values[worst]:.3g}"
-            advice = "find an equilibrium with tt.trim; this model holds for short times only"
+            held = "or hold it by efforts, (q, v, m.inverse_dynamics(q, v, 0 * v))"
+            advice = f"find an equilibrium with tt.trim, {held}; this model holds for short times only"
             yield Finding("no-equilibrium", where, acceleration, "no acceleration", advice)
             return

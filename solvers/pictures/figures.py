@@ -11,6 +11,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.description import Picture
+from titop.solvers.equilibrium.operating_point import read_point
 from titop.solvers.model.model import Model
 from titop.solvers.pictures.frames import (
     Frames,
@@ -33,6 +34,36 @@ if TYPE_CHECKING:
 _STRETCHES = 16
 #: Triangles of all meshes together.
 _FACES = 4_000
+
+
+def plot_shape(model: Model, point: Any = None) -> Figure:
+    """Draw a system in space at one configuration; `Trajectory.plot_shape` draws several.
+
+    Parameters
+    ----------
+    model : Model
+    point : OperatingPoint, (q, v, tau), (q, v) or q, optional
+        The result of `trim`, or any configuration; the neutral one by default.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ModelError
+        For an unusable point, and one that leaves loops open.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> s = tt.System("swing", gravity=[0, 0, -9.81])
+    >>> s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -1]), joint=tt.Revolute("hinge", axis=[0, 1, 0]))
+    >>> m = s.resolve()
+    >>> tt.plot_shape(m, m.configuration({"hinge": 0.3})).savefig("swing.png")  # doctest: +SKIP
+    """
+    shown = read_point(model, model.neutral() if point is None else point)
+    return plot_shapes(shown.model, shown.q[None], [shown.model.name])
 
 
 def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> Figure:

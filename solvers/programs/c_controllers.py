@@ -33,7 +33,7 @@ _SAMPLES, _SEED = 60, 1
 #: The test ends before numbers of unstable controllers are larger: sums of them are finite in single precision too.
 _LARGEST = 1e30
 KINDS = (
-    "a control.StateSpace or TransferFunction, a tt.LPVModel, a tt.ScheduledController of one, a tt.Loop of these, or a program"
+    "a control.StateSpace or TransferFunction, a tt.LPVModel, a tt.ScheduledController, a tt.Loop of these, or m.program(...)"
 )
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.paths import split_end
 from titop.solvers.signals.exported import exported_name
 from titop.solvers.signals.forms import (
     ContactForm,
@@ -33,6 +34,9 @@ from titop.solvers.signals.forms import (
 from titop.solvers.signals.quantities import Kind, NamedModel, Quantity
 
 _COMPONENT = re.compile(r"(?P<whole>.+)\[(?P<number>\d+)\]")
+
+#: Messages list the endings of what has fewer.
+_FEW_ENDINGS = 10
 
 
 @dataclass(frozen=True)
@@ -156,7 +160,12 @@ def read_name(model: NamedModel, role: Role, name: Any, where: str | None = None
         whole = find_name(model, role, match["whole"]) if match else None
         if match and whole and int(match["number"]) < len(whole.entries):
             return whole.only(int(match["number"]))
-    advice = did_you_mean(name, [*role.names(model)])
+    names = [*role.names(model)]
+    owner = split_end(str(name))[0]
+    endings = [end for whole, end in map(split_end, names) if whole == owner != ""]
+    advice = did_you_mean(name, names)
+    if 0 < len(endings) < _FEW_ENDINGS:
+        advice += f" {owner!r} has {', '.join(dict.fromkeys(endings))}"
     raise ModelError(Finding(f"unknown-{role.what}", where or f"{role.what}s", name, expected or role.expected, advice))
 
 

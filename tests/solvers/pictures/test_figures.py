@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import titop as tt
 from examples.custom_block import ConstantCurvatureSegment
@@ -102,6 +103,23 @@ def test_a_closed_loop_is_drawn_whole() -> None:
     run = tt.Trajectory(m, np.array([0.0, 1.0]), np.array([q, q]), still, still, still)
     shown = np.concatenate([points(line) for line in drawn(run.plot_shape(0.0).axes[0])])
     assert np.nanmin(np.linalg.norm(shown - m.pose("rocker.end", q)[1], axis=1)) < 1e-12
+
+
+def test_one_configuration_is_drawn_without_a_simulation() -> None:
+    """At an operating point the lines are those of a trajectory that is there; a loop that is open is refused."""
+    m, q, _ = closed_four_bar(closure=tt.RigidClosure("pin", directions=np.eye(6)[:, :2]))
+    still = np.zeros((2, 3))
+    run = tt.Trajectory(m, np.array([0.0, 1.0]), np.array([q, q]), still, still, still)
+    (expected,) = [points(line) for line in drawn(run.plot_shape(0.0).axes[0])]
+    for point in (q, tt.OperatingPoint(m, q)):
+        (shown,) = [points(line) for line in drawn(tt.plot_shape(m, point).axes[0])]
+        np.testing.assert_array_equal(shown, expected)
+    with pytest.raises(tt.ModelError, match="open"):
+        tt.plot_shape(m, np.add(q, [0.1, 0.0, 0.0]))
+    swing = tt.System("swing")
+    swing.connect("world", tt.RigidBody("bob", 1.0, com=[0, 0, -1]), tt.Revolute("hinge", axis=[0, 1, 0]))
+    (shown,) = [points(line) for line in drawn(tt.plot_shape(swing.resolve("reference")).axes[0])]
+    np.testing.assert_array_equal(shown, [[0, 0, 0], [0, 0, -1]])
 
 
 def test_a_flexible_body_bends_as_its_ports_turn() -> None:

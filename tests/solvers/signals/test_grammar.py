@@ -69,6 +69,15 @@ def test_other_names_are_refused_with_advice(model, role: Role, name) -> None:
     assert refusal.value.findings[0].code == f"unknown-{role.what}"
 
 
+def test_advice_lists_what_the_owner_has(model) -> None:
+    """The closest names may be those of other ports; an owner that is unknown has none."""
+    with pytest.raises(tt.ModelError, match=r"'tip\.E' has dv, dw, v, w, r, theta"):
+        read_name(model, OUTPUT, "tip.E.angle")
+    with pytest.raises(tt.ModelError, match="expected") as refusal:
+        read_name(model, OUTPUT, "nobody.angle")
+    assert " has " not in str(refusal.value)
+
+
 @pytest.mark.parametrize("role", ROLES.values(), ids=ROLES)
 def test_whatever_is_proposed_is_valid(model, role: Role) -> None:
     """All names of a role can be read, and the closest ones come first."""
