@@ -26,6 +26,7 @@ from tests.example_scripts import EXAMPLES, script
 
 def test_every_example_is_tested() -> None:
     names = {*globals(), *vars(test_robot_examples), *vars(test_series_examples), *vars(test_soft_examples)}
+    names |= {"test_learned_pendulum"}  # in tests/solvers/tensors, where PyTorch is
     names |= {*vars(test_water_examples), *vars(test_drive_examples), *vars(test_orbit_examples), *vars(test_on_board_example)}
     tested = {name.removeprefix("test_") for name in names if name.startswith("test_")}
     assert {path.stem for path in EXAMPLES.glob("*.py")} <= tested

@@ -298,9 +298,10 @@ class Block(BlockLaw, Fielded):
             if field != last:
                 last, value = field, getattr(self, field)
             if value.__class__ is np.ndarray:  # without a call for entries of arrays, which most are
-                numbers[name] = as_number(value[path]), unit
+                numbers[name] = float(value[path]) if value.dtype == float else as_number(value[path]), unit
             else:
-                numbers[name] = as_number(number_at(value, path) if path else value), unit
+                number = number_at(value, path) if path else value
+                numbers[name] = number if number.__class__ is float else as_number(number), unit
         return numbers
 
     def with_parameters(self, values: dict[str, float]) -> Block:

@@ -366,12 +366,22 @@ class Model(Resolved):
     def to_jax(self, parameters: Sequence[str] = (), inputs: Sequence[str] = (), outputs: Sequence[str] | None = None) -> Any:
         """Return the model's functions of JAX's arrays, with exact derivatives, for ``jit``, ``vmap``, ``grad`` and ``jvp``.
 
-        As `to_torch`. Second derivatives are forward ones of first ones: ``jax.hessian``, and ``jax.jvp`` of ``jax.grad``
-        for Hessian-vector products. Results are of double precision where ``jax_enable_x64`` is set.
+        Second derivatives are forward ones of first ones: ``jax.hessian``, and ``jax.jvp`` of ``jax.grad`` for Hessian-vector
+        products. Results are of double precision where ``jax_enable_x64`` is set.
+
+        Parameters
+        ----------
+        parameters, inputs, outputs
+            As in `to_torch`.
 
         Returns
         -------
         TensorModel
+
+        Raises
+        ------
+        ModelError
+            As `to_torch`.
         """
         return above("jax_model")(self, parameters, inputs, outputs)
 

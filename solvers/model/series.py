@@ -280,7 +280,10 @@ def _under_loads(
         return []
     try:
         q, *arrays = mechanism._read_q(states["q"], stacked=True), *(read_numbers(*each) for each in [*states.items()][1:])
-        count, rows = len(q), arrays[-1].shape[1] + more
+        count = len(q)
+        if arrays[-1].ndim != 3 or any(len(array) != count for array in arrays):
+            return []
+        rows = arrays[-1].shape[1] + more
         pushes, driven = stacked_series(mechanism.inputs, mechanism.ports, wrenches, u, count, rows)
         if "tau_series" in states:
             arrays[1] = arrays[1] + driven
@@ -288,7 +291,7 @@ def _under_loads(
         if mechanism.engine.series.at_stack(name, mask, (q, *arrays), pushes, results):
             results[-1] -= driven
             return results
-    except (ValueError, TypeError, IndexError):  # what has to be checked in detail
+    except TypeError:  # what has to be checked in detail
         pass
     return []
 

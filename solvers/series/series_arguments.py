@@ -69,12 +69,14 @@ def stacked_series(
 ) -> tuple[list[Push], Array]:
     """Return what `acting_series` does for `count` states: each push stacked once more, and efforts (count, rows, nv).
 
-    Loads as `at_states` has them. Raises `ModelError` as `acting_series`.
+    Loads as `at_states` has them. Raises `ModelError` as `acting_series`, and `TypeError` for stacks of another length.
     """
 
     def flat(value: Any, axes: int) -> Array:
         array = _held(read_numbers("loads", value), rows, axes)
         shape = array.shape[len(array.shape) - axes - 1 :]
+        if array.ndim > axes + 2 or (array.ndim == axes + 2 and len(array) not in (1, count)):
+            raise TypeError(f"{array.shape} are no loads of {count} states")
         return np.broadcast_to(array, (count, *shape)).reshape(-1, *shape[1:])
 
     acting = {port: flat(wrench, 1) for port, wrench in read_mapping("wrenches", wrenches or {}).items()}

@@ -33,7 +33,7 @@ _SEVERAL = ("rates", "energy", "linear_matrices", "forward_dynamics_derivatives"
 #: The extra argument of derivatives along a direction: changes of all others, one after the other.
 _ALONG = "along"
 #: So many states at a time have their matrices multiplied by weights or changes.
-_ROWS = 1024
+_ROWS = 256
 
 
 class TensorModel:

@@ -43,7 +43,7 @@ _TWINS = ("pose", "mass_matrix", "elastic_energy", "damping_efforts")
 _SURROUNDINGS = {"applied_efforts", "applied_energy", "weight", "borne", "weightless_inertia", "stream_efforts"}
 
 #: What says what an interaction does.
-_ACTING = ("act", "wrenches")
+_ACTING = ("act", "wrenches", "inputs_and_states")
 
 #: How lines of numba's messages begin that do not say what is wrong.
 _ON_THE_WAY = ("Failed in ", "During:", "File ")

@@ -73,12 +73,12 @@ def write_sphere_slopes(numbers, r, rate, spin, radius, bristle, columns, t):
 
 
 @helper
-def _write_straightening(inputs, numbers, motion, k, r, rate, spin, radius, slopes):
+def _write_straightening(inputs, numbers, motion, k, seen, radius, slopes):
     """Write what bristles change of the rate of that of sphere k, by complex steps: nothing but its own does."""
     for j in range(3 * inputs):
         slopes[0, 3 * k * inputs + j] = 0.0
     for c in range(3):
-        b = bristle_rate(numbers, r, rate, spin, radius, _stepped(bristle_of(inputs, motion, k), c))
+        b = bristle_rate(numbers, *seen, radius, _stepped(bristle_of(inputs, motion, k), c))
         for i in range(3):
             slopes[0, (3 * k + i) * inputs + 3 * k + c] = b[i].imag / STEP
 
@@ -126,7 +126,7 @@ def read_sphere(what, inputs, numbers, motion, k, seen, radius, result):
         bending = bristle_rate(numbers, r, rate, spin, radius, bristle_of(inputs, motion, k))
         result[0, 3 * k], result[0, 3 * k + 1], result[0, 3 * k + 2] = bending
     elif what == STRAIGHTENING:
-        _write_straightening(inputs, numbers, motion, k, r, rate, spin, radius, result)
+        _write_straightening(inputs, numbers, motion, k, seen, radius, result)
     else:
         o = layout.TOUCH_SIZE * k
         gap, force, _, slip = touch(numbers, r, rate, spin, radius, bristle_of(inputs, motion, k))

@@ -35,22 +35,24 @@ _NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @shared
-def load_rooms(ints, orders, q):
-    """Return rooms for the elements' poses in the inertial frame, and for loads."""
+def load_rooms(ints, changes, orders, q):
+    """Return rooms for the elements' poses in the inertial frame, for loads, and for `changes` as the state's numbers are."""
     elements = ints[0, layout.ELEMENTS] if ints[0, layout.INERTIAL_LOADS] and ints[0, layout.LOADS] > 0 else 0
-    return np.empty((elements, 12), q.dtype), np.empty((ints[0, layout.LOADS] * orders, _COLUMNS), q.dtype)
+    pulls = np.empty((ints[0, layout.LOADS] * orders, _COLUMNS), q.dtype)
+    return np.empty((elements, 12), q.dtype), pulls, np.empty(changes.shape, q.dtype)
 
 
 @helper
-def start_loads(ints, floats, changes, orders, work, world, pulls):
+def start_loads(tables, changes, orders, work, world, pulls, own):
     """Write the coefficients of all loads.
 
-    `changes` (orders x loads, 6) holds the last loads' wrenches with their derivatives, those of each behind each other.
+    `changes` (orders x loads, 6) holds the last loads' wrenches with their derivatives, those of each behind each other;
+    `own` is a room for them.
     """
+    ints, floats = tables
     if ints[0, layout.LOADS] > 0:
         if ints[0, layout.INERTIAL_LOADS]:
             world_poses(ints, None, work, world)
-        own = np.empty(changes.shape, work.dtype)
         for n in range(changes.shape[0]):
             put_six(own, n, 0, six(changes, n, 0))
         given = address_of(ints, 0), ints.shape[0], address_of(floats, 0), address_of(own, 0), changes.shape[0], orders

@@ -62,8 +62,8 @@ def hybrid_series(tables, changes, imposed, q, rates, accelerations, efforts, pa
     if status != layout.OK:
         return status
     count = ints[0, layout.ELEMENTS]
-    kept, (world, pulls) = series_rooms(ints, orders, count, count, q), load_rooms(ints, orders, q)
-    start_loads(ints, floats, changes, orders, work, world, pulls)
+    kept, (world, pulls, acting) = series_rooms(ints, orders, count, count, q), load_rooms(ints, changes, orders, q)
+    start_loads(tables, changes, orders, work, world, pulls, acting)
     start_world(floats, orders, kept, False)
     for i in range(1, count):
         joint, rows = joint_of(ints, floats, i), _rows(ints, i, orders)
@@ -210,7 +210,7 @@ def inverse_series(ints, floats, changes, q, rates, accelerations, work, efforts
     `changes` is as in `loads`.
     """
     orders, last = rates.shape[0], rates.shape[0] - 1
-    (place_of, moving), (world, pulls), tables = places(ints), load_rooms(ints, orders, q), (ints, floats)
+    (place_of, moving), (world, pulls, acting), tables = places(ints), load_rooms(ints, changes, orders, q), (ints, floats)
     kept = series_rooms(ints, orders, moving, moving * orders, q)
     start_world(floats, orders, kept, True)
     shares = np.empty(last)
@@ -222,7 +222,7 @@ def inverse_series(ints, floats, changes, q, rates, accelerations, work, efforts
             return status
         own, parent = place_of[i] * orders, place_of[ints[i, layout.PARENT]] * orders
         _all_outward(tables, i, shares, (own, parent), rates, accelerations, work, kept)
-    start_loads(ints, floats, changes, orders, work, world, pulls)
+    start_loads(tables, changes, orders, work, world, pulls, acting)
     for k in range(last):
         column = k * rooms.JOINT_COLUMNS + rooms.WRENCH
         subtract_loads(tables, k, orders, kept.motions, pulls, kept.joints, orders * rooms.JOINT_COLUMNS, column)

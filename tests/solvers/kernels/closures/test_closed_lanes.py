@@ -57,8 +57,10 @@ def test_stacks_have_the_bits_of_single_calls_in_any_order(system: str) -> None:
         square = (model.nv, model.nv)
         shapes = [square if each == (0,) else (*each, *square) if each else (model.nv,) for each in axes]
         whole, mixed = ([np.zeros((ROWS, *shape)) for shape in shapes] for _ in range(2))
-        assert kernel.stacked.call(*stack, *whole) == DONE, name
-        assert kernel.stacked.call(*(part[order].copy() for part in stack), *mixed) == DONE, name
+        driven = [np.zeros((ROWS, model.nv))] if kernel.shares else []  # efforts of motors, of each state
+        stacked = (kernel.beside if kernel.shares else kernel).stacked
+        assert stacked.call(*driven, *stack, *whole) == DONE, name
+        assert stacked.call(*driven, *(part[order].copy() for part in stack), *mixed) == DONE, name
         for k in range(ROWS):
             single = [np.zeros(shape) for shape in shapes]
             assert kernel.call(*(part[k] for part in stack), *single) == DONE
