@@ -24,6 +24,7 @@ from titop.solvers.kernels.closures.least_norm import add_least, take_least
 from titop.solvers.kernels.equations.linearise import linearise, linearise_blocks, sum_rows
 from titop.solvers.kernels.equations.whole_passes import moving_rooms, outward_whole
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.records import Motion
 from titop.solvers.kernels.interface.stages import entry_at
 from titop.solvers.kernels.tree.factor import solve_rows, solve_triangles
 from titop.solvers.kernels.tree.kinematics import world_poses
@@ -77,13 +78,13 @@ def slopes_rooms(ints, paths, loops, law, q):
 
 
 @shared
-def slopes_with_closures(
-    ints, floats, numbers, stages, law, loops, paths, q, v, a, multipliers, rooms, known, rows_only, changes, rows
-):
+def slopes_with_closures(system, paths, motion, rooms, known, rows_only, changes, rows):
     """Write the derivatives of inverse dynamics, closures acting with known multipliers, and of the constraints' `rows`.
 
-    Poses, twists and laws may be `known`; with `rows_only` nothing of use is written into `changes`. Returns a status.
+    Poses, twists and laws may be `known`; with `rows_only` nothing of use is written into `changes`. The `motion` is a
+    `Motion` and the multipliers. Returns a status.
     """
+    (ints, floats, numbers, stages, law, loops), ((q, v, a), multipliers) = system, motion
     work, world, slopes, sums, columns, efforts, of_closures = rooms
     status = layout.OK
     if known == layout.UNKNOWN:
@@ -99,19 +100,18 @@ def slopes_with_closures(
         return status
     if not rows_only:
         linearise(ints, floats, law, slopes, paths, q, v, work, world, sums, columns, changes)
-    closure_slopes(ints, floats, law, loops, paths, multipliers, v, work, world, sums, columns, of_closures, changes[0], rows)
+    passes = work, world, sums, columns
+    closure_slopes(system, paths, multipliers, v, passes, of_closures, changes[0], rows)
     return layout.OK
 
 
 @shared
-def turning_rows(ints, floats, numbers, stages, law, loops, paths, q, w, rooms, changes, rows):
+def turning_rows(system, paths, q, w, rooms, changes, rows):
     """Return the derivatives (k x nv) of ``J w`` by q, beside room for others, and a status."""
-    k, n = loops[0, layout.ROWS], w.size
+    k, n = system.loops[0, layout.ROWS], w.size
     turning = np.empty((k, n), w.dtype)
-    a, multipliers = np.zeros(n, w.dtype), np.zeros(k, w.dtype)
-    status = slopes_with_closures(
-        ints, floats, numbers, stages, law, loops, paths, q, w, a, multipliers, rooms, layout.UNKNOWN, True, changes, rows
-    )
+    motion = Motion(q, w, np.zeros(n, w.dtype)), np.zeros(k, w.dtype)
+    status = slopes_with_closures(system, paths, motion, rooms, layout.UNKNOWN, True, changes, rows)
     for i in range(k):
         for j in range(n):
             turning[i, j] = rows[3, i, j]

@@ -22,6 +22,7 @@ from titop.solvers.kernels.closures.independent_rows import choose_rows, longest
 from titop.solvers.kernels.equations.whole_passes import inverse_from, mass_and_efforts_of, outward_whole, status_of
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import entry_at
+from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.factor import factor, solve_rows, solve_symmetric
 from titop.solvers.kernels.tree.joints import element_of
 from titop.solvers.kernels.tree.kinematics import world_poses
@@ -29,46 +30,50 @@ from titop.solvers.native.kernel import helper, shared
 
 
 @helper
-def efforts_and_constraints(ints, floats, numbers, stages, law, loops, q, v, a, work, world, efforts, sides, jacobian):
-    """From a state to the tree's efforts, and the constraints' values, second derivatives and Jacobian; return a status.
+def efforts_and_constraints(system, motion, rooms, efforts, sides, jacobian):
+    """From a motion to the tree's efforts, and the constraints' values, second derivatives and Jacobian; return a status.
 
-    Accelerations `a` enter the second derivatives, in `sides` (3 x k) behind the values, but those of gears, which are zero.
+    Accelerations enter the second derivatives, in `sides` (3 x k) behind the values, but those of gears, which are zero.
     """
+    (ints, floats, numbers, stages, law, _), (q, v, a), (work, world) = system, motion, rooms
     status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
     if status == layout.OK:
         status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, efforts, layout.KNOWN)
     if status == layout.OK:
-        constraints_at(ints, floats, law, loops, q, v, work, world, sides, jacobian)
+        constraints_at(system, q, v, rooms, sides, jacobian)
     return status
 
 
 @helper
-def constraints_at(ints, floats, law, loops, q, v, work, world, sides, jacobian):
+def constraints_at(system, q, v, rooms, sides, jacobian):
     """Write the constraints' values, second derivatives and Jacobian, from known twists, laws and accelerations."""
-    if loops[0, layout.RIGIDS] > 0:
-        world_poses(ints, law, work, world)
-    constraints(ints, floats, law, loops, q, v, work, world, sides[0], jacobian, sides[1])
+    if system.loops[0, layout.RIGIDS] > 0:
+        world_poses(system.ints, system.law, *rooms)
+    constraints(system, q, v, rooms, sides[0], jacobian, sides[1])
 
 
 @shared
-def constrained(tree, loops, imposed, ints, floats, numbers, stages, law, spare, q, v, tau, rooms, mass, efforts, a):
+def constrained(system, tree, spare, motion, rooms, hybrid, a):
     """From a state and efforts to the accelerations of a system with rigid closures; return a status.
 
     Followers of gears are folded into their leaders, whose `tree` is given; the remaining m constraints have multipliers.
     `rooms` are `work`, `world` and what `constrained_rooms` returns. `spare`, unless None, keeps the laws, of which M becomes
     composite.
 
-    Where motion is `imposed`, `a` is given; the mass matrix then goes into `mass`, the efforts needed in all into `efforts`. In
-    forward dynamics these three are None.
+    Of `hybrid` dynamics it says where motion is imposed, which `a` then gives, and where the mass matrix and the efforts needed
+    in all go to; it is None in forward dynamics.
     """
+    (ints, floats, numbers, stages, law, loops), (q, v, tau) = system, motion
     work, world, (matrix, room, sides, vectors, chosen, columns, gram) = rooms
     k, m, n, error, bias = loops[0, layout.ROWS], loops[0, layout.ROWS] - loops[0, layout.FOLLOWERS], a.size, sides[0], sides[1]
     jacobian, folded, lengths, start = room[:k], room[k:], vectors[0], vectors[1]
     for j in range(n):
         start[j] = 0.0
-        if imposed is not None and imposed[j]:
-            start[j] = a[j]
-    if imposed is not None:
+    if hybrid is not None:
+        imposed, mass, efforts = hybrid
+        for j in range(n):
+            if imposed[j]:
+                start[j] = a[j]
         unfold_vector(loops, floats, start)  # what follows imposed motions
     status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
     if status != layout.OK:
@@ -78,39 +83,41 @@ def constrained(tree, loops, imposed, ints, floats, numbers, stages, law, spare,
             spare[0, j] = law[0, j]
     mass_and_efforts_of(ints, floats, law, q, v, start, work, world, a, matrix)
     r, weight = 0, 0.0
-    if m > 0 or imposed is not None:
-        constraints_at(ints, floats, law, loops, q, v, work, world, sides, jacobian)
+    if m > 0 or hybrid is not None:
+        constraints_at(system, q, v, (work, world), sides, jacobian)
         fold_rows(loops, floats, jacobian, folded)
         leaders_lengths(loops, floats, lengths)
         for j in range(n if loops[0, layout.STIFFENED] else 0):
             weight = max(weight, matrix[j, j] / (lengths[j] * lengths[j]))
-        largest = longest_row(loops, floats, jacobian, imposed)
-        if imposed is not None:
+        if hybrid is None:
+            largest = longest_row(loops, floats, jacobian, None)
+        else:
+            largest = longest_row(loops, floats, jacobian, imposed)
             add_gears(loops, jacobian, start, bias)
             for c in range(m):
                 clear_where(imposed, folded[c])
         r = choose_rows(folded, lengths, largest, sides[2], chosen)
     if r < 0 or (r + loops[0, layout.FOLLOWERS] != loops[0, layout.RANK] and not loops[0, layout.HELD]):
         return layout.SINGULAR
+    if hybrid is not None:
+        copy(a, efforts)
     for j in range(n):
-        if imposed is not None:
-            efforts[j] = a[j]
         a[j] = tau[j] - a[j]
-    if imposed is not None:
+    if hybrid is not None:
         for i in range(n):
             for j in range(n):
                 mass[i, j] = matrix[i, j]
     fold_mass_matrix(loops, floats, matrix)
     fold_vector(loops, floats, a)
-    if imposed is not None:
+    if hybrid is not None:
         clear_where(imposed, a)
         hold(imposed, matrix)
-    status = constrained_accelerations(ints, tree, matrix, folded, bias, chosen[:r], weight, columns, gram, a)
+    status = constrained_accelerations(ints, tree, (matrix, columns, gram), folded, bias, chosen[:r], weight, a)
     if status != layout.OK:
         return status
     unfold_vector(loops, floats, a)
-    if not loops[0, layout.HELD] and (r < m or imposed is not None):
-        if imposed is not None and opened(error):
+    if not loops[0, layout.HELD] and (r < m or hybrid is not None):
+        if hybrid is not None and opened(error):
             return layout.INCONSISTENT
         alone = lengths
         for j in range(n):
@@ -118,7 +125,7 @@ def constrained(tree, loops, imposed, ints, floats, numbers, stages, law, spare,
         unfold_vector(loops, floats, alone)
         if contradicted(jacobian, error, bias, v, a, alone):
             return layout.INCONSISTENT
-    if imposed is not None:
+    if hybrid is not None:
         for i in range(n):
             for j in range(n):
                 efforts[i] += mass[i, j] * a[j]
@@ -128,13 +135,14 @@ def constrained(tree, loops, imposed, ints, floats, numbers, stages, law, spare,
 
 
 @helper
-def constrained_accelerations(ints, tree, matrix, jacobian, bias, chosen, weight, columns, gram, a):
+def constrained_accelerations(ints, tree, factors, jacobian, bias, chosen, weight, a):
     """Replace the efforts less nonlinear effects in `a` by the accelerations; return a status.
 
-    `chosen` are the independent rows of the Jacobian, `weight` is their fictitious inertia, if any. Factors of M stay in
-    `matrix`, ``M^-1 J^T`` in the first of `columns` (nv x r + 1), the triangle of ``J M^-1 J^T`` and, behind it, the
-    multipliers in `gram` (r x r + 1).
+    `chosen` are the independent rows of the Jacobian, `weight` is their fictitious inertia, if any. In `factors` M is
+    factored; ``M^-1 J^T`` goes into the first columns of the second (nv x r + 1), the triangle of ``J M^-1 J^T`` and, behind
+    it, the multipliers into the third (r x r + 1).
     """
+    matrix, columns, gram = factors
     n, r = ints[0, layout.NV], chosen.size
     for k in range(n):
         for c in range(r):

@@ -40,15 +40,15 @@ def last_of(folded, lengths, largest, squares, before):
 
 
 @shared
-def closing_step(sizes, imposed, loops, there, step, closed, told):
+def closing_step(sizes, imposed, there, step, closed, told):
     """Write the step (nv) that closes the loops at q to first order, and the velocity `closed` next to v that keeps them so.
 
-    Coordinates that are `imposed` are held; distances are over the coordinates' `sizes`. As many constraints act as `loops`
-    say. `told` receives the largest error, what is left of the last constraint that acts beside the others, over the largest,
-    and how many are independent. `there` are tables, state, rooms: ``ints, floats, numbers, stages, law, q, v, work, world``.
-    Return a status.
+    Coordinates that are `imposed` are held; distances are over the coordinates' `sizes`. `told` receives the largest error,
+    what is left of the last constraint that acts beside the others, over the largest, and how many are independent. `there`
+    are the system, q, v, and `work` and `world`. Return a status.
     """
-    ints, floats, numbers, stages, law, q, v, work, world = there
+    system, q, v, (work, world) = there
+    ints, floats, numbers, stages, law, loops = system
     status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
     if status != layout.OK:
         return status
@@ -58,7 +58,7 @@ def closing_step(sizes, imposed, loops, there, step, closed, told):
     lengths, chosen, which = np.empty(n), np.empty(min(m, n)), np.empty(k)
     error = sides[0]
     world_poses(ints, law, work, world)
-    constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, sides[1])
+    constraints(system, q, v, (work, world), error, jacobian, sides[1])
     told[0] = 0.0
     for c in range(k):
         told[0] = max(told[0], abs(error[c]))
@@ -87,7 +87,7 @@ def closing_step(sizes, imposed, loops, there, step, closed, told):
     for j in range(n):
         step[j] = 0.0 if imposed[j] else sizes[j] * least[j, 0]
         closed[j] = v[j]
-    status = to_nearest(split, taken, jacobian, error, False, sizes, imposed, v, closed)
+    status = to_nearest(split, taken, (jacobian, error), False, sizes, imposed, v, closed)
     return status if status != layout.OK else min(status_of(step), status_of(closed))
 
 
@@ -130,16 +130,15 @@ def move(ints, plain, q, step):
 
 
 @shared
-def close(precision, sizes, plain, imposed, loops, there, step, closed, told):
+def close(precision, sizes, plain, imposed, there, step, closed, told):
     """Put q on the closures by Newton's steps, and write the velocity next to v; tell whether that succeeds at once.
 
     Errors below the first `precision` are left, and those below the second that grow no less. `plain` is as for `move`, other
     arguments are as for `closing_step`.
     """
-    ints, _, _, _, _, q, _, _, _ = there
     least = math.inf
     for _ in range(_STEPS):
-        status = closing_step(sizes, imposed, loops, there, step, closed, told)
+        status = closing_step(sizes, imposed, there, step, closed, told)
         if status != layout.OK:
             return False
         if told[0] < precision[0] or (told[0] < precision[1] and told[0] > 0.5 * least):
@@ -147,18 +146,18 @@ def close(precision, sizes, plain, imposed, loops, there, step, closed, told):
         if told[0] > 0.9 * least:
             return False
         least = told[0]
-        move(ints, plain, q, step)
+        move(there[0].ints, plain, there[1], step)
     return False
 
 
 @shared
-def to_nearest(split, taken, jacobian, bias, second, sizes, held, v, x):
+def to_nearest(split, taken, given, second, sizes, held, v, x):
     """Replace rates x, but those `held`, by the nearest with ``J x = 0``, or ``-bias`` for `second` ones; return a status.
 
-    `taken` is the number of rows that are orthogonal where rates are not held.
+    J and bias are `given`; `taken` is the number of rows that are orthogonal where rates are not held.
     """
-    n, which = x.size, split[1]
-    right, step, given = np.empty((which.size, 1)), np.empty((n, 1)), x.copy()
+    (jacobian, bias), n, which = given, x.size, split[1]
+    right, step, before = np.empty((which.size, 1)), np.empty((n, 1)), x.copy()
     for _ in range(2):  # the second time for rounding
         for c in range(which.size):
             right[c, 0] = -entry_at(bias, 0, which[c]) if second else 0.0
@@ -169,7 +168,7 @@ def to_nearest(split, taken, jacobian, bias, second, sizes, held, v, x):
         for j in range(n):
             if not held[j]:
                 x[j] += sizes[j] * step[j, 0]
-    return contradiction(jacobian, bias, second, sizes, v, given, x)
+    return contradiction(jacobian, bias, second, sizes, v, before, x)
 
 
 @helper

@@ -51,7 +51,7 @@ def write_closure_wrenches(ints, floats, law, loops, world, multipliers):
         at_1, at_2 = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         n = ints[row, layout.CONSTRAINTS]
         for c in range(n):
-            E1, E2 = gradients(floats, row + c, turn, r, phi, ints[row, layout.FORM])
+            E1, E2 = gradients(floats, row + c, (turn, r, phi), ints[row, layout.FORM])
             at_1, at_2 = plus(at_1, scaled(multipliers[k], E1)), plus(at_2, scaled(multipliers[k], E2))
             k += 1
         put_six(floats, load, layout.FORCE, at_1)
@@ -61,7 +61,7 @@ def write_closure_wrenches(ints, floats, law, loops, world, multipliers):
 
 
 @helper
-def closure_slopes(ints, floats, law, loops, paths, multipliers, v, work, world, sums, columns, rooms, dq, rows):
+def closure_slopes(system, paths, multipliers, v, passes, rooms, dq, rows):
     """Write the derivatives of all constraints, and subtract those of their efforts from `dq`.
 
     `rows` (4, k, nv) receives J and the derivatives of ``J a + bias`` by q and v and of ``J v`` by q; `rooms` are room for
@@ -69,6 +69,7 @@ def closure_slopes(ints, floats, law, loops, paths, multipliers, v, work, world,
     the poses of both ports and of the second in the first (1 x 36), and which coordinates move the ports, and which of these
     each is (2 x nv).
     """
+    (ints, floats, _, _, law, loops), (work, world, sums, columns) = system, passes
     answers, wrenches, moved, frames, moving = rooms
     rows[:] = 0.0
     row, k = loops[0, layout.FIRST_RIGID], 0
@@ -77,11 +78,12 @@ def closure_slopes(ints, floats, law, loops, paths, multipliers, v, work, world,
         turn, r = relative_pose(ints, floats, law, world, row)
         V1, V2 = twist_of_port(ints, floats, law, work, row, v), twist_of_port(ints, floats, law, work, row + 1, v)
         A1, A2 = port_acceleration(ints, floats, law, work, row), port_acceleration(ints, floats, law, work, row + 1)
-        _write_answers(ints, floats, row, k, turn, r, (V1, V2), (A1, A2), multipliers, answers, wrenches)
+        motions = V1, V2, A1, A2
+        _write_answers((ints, floats), row, k, (turn, r), motions, multipliers, answers, wrenches)
         for j in range(9):
             frames[0, 24 + j] = turn[j]
         frames[0, 33], frames[0, 34], frames[0, 35] = r
-        count = _write_moved(ints, floats, paths, sums, columns, row, V1, V2, frames, moving, moved)
+        count = _write_moved((ints, floats), paths, (sums, columns), row, (V1, V2), frames, moving, moved)
         _write_rows(answers, moved, moving, count, k, n, rows)
         for d in range(6):
             pressed = moved[MOVED_PRESSED + d]
@@ -108,23 +110,22 @@ def closure_slopes(ints, floats, law, loops, paths, multipliers, v, work, world,
 
 
 @shared
-def _write_answers(ints, floats, row, k, turn, r, twists, accelerations, multipliers, answers, wrenches):
+def _write_answers(tables, row, k, pose, motions, multipliers, answers, wrenches):
     """Write how the closure at `row`, its first constraint the k-th, answers to small twists and to twists of its ports."""
-    V1, V2 = twists
-    A1, A2 = accelerations
+    (ints, floats), (turn, r), (V1, V2, A1, A2) = tables, pose, motions
     n, step, form = ints[row, layout.CONSTRAINTS], complex(0.0, COMPLEX_STEP), ints[row, layout.FORM]
-    phi = rotation_log(turn) if form == layout.LOG_FORM else (0.0, 0.0, 0.0)
+    placed = turn, r, rotation_log(turn) if form == layout.LOG_FORM else (0.0, 0.0, 0.0)
     wrenches[:] = 0.0
     for d in range(6):
         e = unit(d)
         x, y, z = step * e[3], step * e[4], step * e[5]
         turned = product(turn, (1.0, -z, y, z, 1.0, -x, -y, x, 1.0))
         ahead = times(turn, (step * e[0], step * e[1], step * e[2]))
-        placed = r[0] + ahead[0], r[1] + ahead[1], r[2] + ahead[2]
         about = rotation_log(turned) if form == layout.LOG_FORM else (0.0j, 0.0j, 0.0j)
+        moved = turned, (r[0] + ahead[0], r[1] + ahead[1], r[2] + ahead[2]), about
         for c in range(n):
-            E1, E2 = gradients(floats, row + c, turned, placed, about, form)
-            second = bias_of(floats, row + c, turned, placed, about, form, V1, V2, E2) + dot(E1, A1) + dot(E2, A2)
+            E1, E2 = gradients(floats, row + c, moved, form)
+            second = bias_of(floats, row + c, moved, form, V1, V2, E2) + dot(E1, A1) + dot(E2, A2)
             answers[k + c, BY_POSE + d] = second.imag / COMPLEX_STEP
             answers[k + c, RATE_BY_POSE + d] = (dot(E1, V1) + dot(E2, V2)).imag / COMPLEX_STEP
             for j in range(6):
@@ -132,15 +133,15 @@ def _write_answers(ints, floats, row, k, turn, r, twists, accelerations, multipl
                 wrenches[0, 6 * j + d] += share * entry_of(E1, j).imag
                 wrenches[1, 6 * j + d] += share * entry_of(E2, j).imag
     for c in range(n):
-        E1, E2 = gradients(floats, row + c, turn, r, phi, form)
+        E1, E2 = gradients(floats, row + c, placed, form)
         put_six(answers, k + c, E, E1)
         put_six(answers, k + c, E + 6, E2)
         _write_by_shifts(floats, row + c, turn, V1, V2, answers, k + c)
         for d in range(0 if form >= layout.ROLLING_FORM else 3, 6):
             e = unit(d)
             moved_1, moved_2 = plus(V1, scaled(step, e)), plus(V2, scaled(step, e))
-            by_1 = bias_of(floats, row + c, turn, r, phi, form, moved_1, scaled(1.0 + 0.0j, V2), E2)
-            by_2 = bias_of(floats, row + c, turn, r, phi, form, scaled(1.0 + 0.0j, V1), moved_2, E2)
+            by_1 = bias_of(floats, row + c, placed, form, moved_1, scaled(1.0 + 0.0j, V2), E2)
+            by_2 = bias_of(floats, row + c, placed, form, scaled(1.0 + 0.0j, V1), moved_2, E2)
             answers[k + c, BY_TWIST + d], answers[k + c, BY_TWIST + 6 + d] = (
                 by_1.imag / COMPLEX_STEP,
                 by_2.imag / COMPLEX_STEP,
@@ -162,16 +163,16 @@ def _write_by_shifts(floats, row, turn, V1, V2, answers, k):
 
 
 @helper
-def _write_moved(ints, floats, paths, sums, columns, row, V1, V2, frames, moving, moved):
+def _write_moved(tables, paths, passes, row, twists, frames, moving, moved):
     """Write S, X, Y, Z and D of the coordinates that move the ports of the closure at `row`; list these, return how many."""
-    count = 0
+    (ints, floats), (sums, columns), count = tables, passes, 0
     for p in range(2):
         j = ints[row + p, layout.LAST]
         while j >= 0:
             moving[1, paths[0, j]] = -1
             j = paths[1, j]
     for p in range(2):
-        twist = V1 if p == 0 else V2
+        twist = twists[0] if p == 0 else twists[1]
         write_frame(ints, floats, sums, row + p, frames, 12 * p)
         j = ints[row + p, layout.LAST]
         while j >= 0:

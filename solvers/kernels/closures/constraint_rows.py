@@ -29,23 +29,24 @@ def port_acceleration(ints, floats, law, work, row):
 
 
 @shared
-def constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bias):
+def constraints(system, q, v, rooms, error, jacobian, bias):
     """Write the values, the Jacobian (k x nv; none if 0 x nv) and the bias of all constraints: rigid closures', then gears'.
 
-    `work` holds twists and the accelerations where no coordinate is accelerated, `world` the poses of all elements.
+    `rooms` are `work`, with twists and the accelerations where no coordinate is accelerated, and the poses of all elements.
     """
+    (ints, floats, _, _, law, loops), (work, world) = system, rooms
     row, k = loops[0, layout.FIRST_RIGID], 0
     for _ in range(loops[0, layout.RIGIDS]):
         turn, r = relative_pose(ints, floats, law, world, row)
         form = ints[row, layout.FORM]
-        phi = rotation_log(turn) if form == layout.LOG_FORM else (0.0, 0.0, 0.0)
+        placed = turn, r, rotation_log(turn) if form == layout.LOG_FORM else (0.0, 0.0, 0.0)
         V1, V2 = twist_of_port(ints, floats, law, work, row, v), twist_of_port(ints, floats, law, work, row + 1, v)
         A1, A2 = port_acceleration(ints, floats, law, work, row), port_acceleration(ints, floats, law, work, row + 1)
         n = ints[row, layout.CONSTRAINTS]
         for c in range(n):
-            E1, E2 = gradients(floats, row + c, turn, r, phi, form)
-            error[k] = 0.0 if ints[row + c, layout.SLIPS] else _value(floats, row + c, turn, r, phi, form)
-            second = dot(E1, A1) + dot(E2, A2) + bias_of(floats, row + c, turn, r, phi, form, V1, V2, E2)
+            E1, E2 = gradients(floats, row + c, placed, form)
+            error[k] = 0.0 if ints[row + c, layout.SLIPS] else _value(floats, row + c, placed, form)
+            second = dot(E1, A1) + dot(E2, A2) + bias_of(floats, row + c, placed, form, V1, V2, E2)
             at_rest = abs(second) < CANCELLED * (_terms(E1, A1) + _terms(E2, A2))  # where both ports have gravity's
             bias[k] = select(at_rest, 0.0, second)
             if jacobian.shape[0] > 0:
@@ -78,8 +79,9 @@ def _terms(E, A):
 
 
 @helper
-def _value(floats, row, turn, r, phi, form):
+def _value(floats, row, placed, form):
     """Return ``along . r + about . phi + c . R n - offset``, or the height of what rolls, or what is left of a distance."""
+    turn, r, phi = placed
     if form == layout.DISTANCE_FORM:
         return 0.5 * floats[row, layout.ALONG] * dot3(r, r) - floats[row, layout.OFFSET]
     if form == layout.ROLLING_FORM:
@@ -110,9 +112,9 @@ def _forwards(floats, row, turn):
 
 
 @helper
-def gradients(floats, row, turn, r, phi, form):
-    """Return E1 and E2: the constraint's rate is ``E1 V1 + E2 V2``; phi counts for one form, and is zero for others."""
-    back = transposed(turn)
+def gradients(floats, row, placed, form):
+    """Return E1 and E2: the constraint's rate is ``E1 V1 + E2 V2``, at R, r and phi, which is zero but for one form."""
+    (turn, r, phi), back = placed, transposed(placed[0])
     if form == layout.ROLLING_FORM:
         along, (d, _, _) = _forwards(floats, row, turn), _contact(floats, row, turn)
         return _by_twists(along, cross3(d, times(back, along)), turn, r)
@@ -136,9 +138,9 @@ def _by_twists(along, angular, turn, r):
 
 
 @helper
-def bias_of(floats, row, turn, r, phi, form, V1, V2, E2):
+def bias_of(floats, row, placed, form, V1, V2, E2):
     """Return the part of the constraint's second derivative that is not ``E1 A1 + E2 A2``."""
-    w1, back = (V1[3], V1[4], V1[5]), transposed(turn)
+    (turn, r, phi), w1, back = placed, (V1[3], V1[4], V1[5]), transposed(placed[0])
     spin = times(back, w1)  # in the frame of port 2
     w = V2[3] - spin[0], V2[4] - spin[1], V2[5] - spin[2]
     ahead, orbit = times(turn, (V2[0], V2[1], V2[2])), cross3(r, w1)

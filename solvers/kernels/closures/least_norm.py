@@ -35,15 +35,15 @@ _INDEPENDENT = RANK
 
 
 @helper
-def make_orthogonal(rows, counts, what, shares, which, squares, room, first, largest):
+def make_orthogonal(split, counts, what, room, first, largest):
     """Make rows orthogonal to each other in the columns of which `counts` is `what`; return how many there are, or -1.
 
     That is where it is not clear, or not the same in all lanes. Those before the `first` are left alone; the others, and their
     numbers `which` (k), change places. `squares` (k) gets what is left of them, `shares` (k x k) what has been subtracted of
     each from those after it. `largest` is the square of the row beside which all count; `room` is (2 x k).
     """
-    n, k = rows.shape
-    left, share = room[0], room[1]
+    rows, which, shares, squares = split
+    (n, k), left, share = rows.shape, room[0], room[1]
     left[:] = 0.0
     for j in range(n):
         if counts[j] == what:
@@ -103,11 +103,8 @@ def _independent_rows(loops, floats, jacobian, which):
     k, n = jacobian.shape
     followers = loops[0, layout.FOLLOWERS]
     m = k - followers
-    folded, room, chosen = (
-        np.empty((m, n), jacobian.dtype),
-        np.empty(n + m, jacobian.dtype),
-        np.empty(min(m, n), jacobian.dtype),
-    )
+    folded, room = np.empty((m, n), jacobian.dtype), np.empty(n + m, jacobian.dtype)
+    chosen = np.empty(min(m, n), jacobian.dtype)
     lengths, squares = room[:n], room[n:]
     fold_rows(loops, floats, jacobian, folded)
     leaders_lengths(loops, floats, lengths)
@@ -135,15 +132,16 @@ def split_rows(jacobian, which, ones, unknown, least):
             if unknown[j]:
                 there += rows[j, c] * rows[j, c]
         largest, among = max(largest, total), max(among, there)
-    first = make_orthogonal(rows, unknown, False, shares, numbers, squares, room, 0, largest)
+    split = rows, numbers, shares, squares
+    first = make_orthogonal(split, unknown, False, room, 0, largest)
     end = first
     if first >= 0:
         for j in range(n):
             if not unknown[j]:
                 for p in range(first, k):
                     rows[j, p] = 0.0
-        end = make_orthogonal(rows, unknown, True, shares, numbers, squares, room, first, among)
-    return (rows, numbers, shares, squares), first, end
+        end = make_orthogonal(split, unknown, True, room, first, among)
+    return split, first, end
 
 
 @shared
@@ -198,13 +196,13 @@ def take_least(split, first, end, unknown, ones, x, carried):
 
 
 @shared
-def share_least(loops, floats, unknown, driven, v, a, sides, jacobian, efforts, tau):
-    """Write the least efforts on the coordinates `unknown` that do what is needed beside `driven` ones; return a status.
+def share_least(loops, floats, unknown, driven, rates, rows, efforts, tau):
+    """Write the least efforts on coordinates `unknown` that, at v and a, do what is needed beside `driven` ones: a status.
 
     Accelerations that contradict the constraints, open loops, and efforts that cannot be balanced or nearly so, are left to
     callers that look closer.
     """
-    n, k = tau.size, loops[0, layout.ROWS]
+    (jacobian, sides), (v, a), n, k = rows, rates, tau.size, loops[0, layout.ROWS]
     if opening(sides[0], jacobian, sides[1], v, a, k - loops[0, layout.GEARS]):
         return layout.INCONSISTENT
     needed, ones = np.empty((n, 1), tau.dtype), np.empty(n, tau.dtype)
@@ -339,12 +337,8 @@ def _share_with_others(split, end, jacobian, weights, ones, counts, what, multip
         put_entry_at(others, 0, count, 1.0 * i)
         count += redundant[i]
         sizes[i] = weights[i]
-    rows, made, vanishing, system = (
-        np.empty((n, m), dtype),
-        np.zeros((end, m), dtype),
-        np.zeros((k, m), dtype),
-        np.empty((m, m + 1), dtype),
-    )
+    rows, made = np.empty((n, m), dtype), np.zeros((end, m), dtype)
+    vanishing, system = np.zeros((k, m), dtype), np.empty((m, m + 1), dtype)
     for j in range(n):
         for c in range(m):
             entry = entry_at(jacobian, j, others[c] * n)

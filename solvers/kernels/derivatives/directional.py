@@ -71,18 +71,19 @@ def _carrier(ints, law, i):
 
 
 @helper
-def add_change(ints, floats, law, slopes, q, v, dq, dv, work, sums, columns, room, change):
-    """Add the derivative of inverse dynamics by q and v along `dq` and `dv` to `change` (nv); see `subtree_sums`."""
-    _move_outwards(ints, law, columns, dq, dv, room)
+def add_change(tables, law, slopes, state, along, passes, room, change):
+    """Add the derivative of inverse dynamics by q and v along dq and dv to `change` (nv); see `subtree_sums`."""
+    (ints, floats), (q, v), (dq, dv), (work, sums, columns) = tables, state, along, passes
+    _move_outwards(ints, law, columns, along, room)
     for i in range(1, ints[0, layout.ELEMENTS]):
         if law is not None and ints[i, layout.LAW] >= 0:
-            answer = answer_change(ints, law, slopes, i, six(work, i, layout.TWIST), dq, dv, sums, room, change)
+            answer = answer_change(ints, (law, slopes), i, six(work, i, layout.TWIST), along, sums, room, change)
             put_six(room, i, THIRD, answer)
             continue
         put_six(room, i, THIRD, rigid_stirred(sums, i, six(room, i, SECOND), six(room, i, THIRD)))
     _hold(ints, law, sums, room)
     if law is not None:
-        subtract_interaction_change(ints, floats, law, slopes, dq, dv, sums, room, change)
+        subtract_interaction_change(tables, law, slopes, along, sums, room, change)
     _press_inwards(ints, law, dq, sums, columns, room, change)
     if ints[0, layout.SPRINGS] > 0:
         subtract_spring_changes(ints, floats, q, v, dq, dv, change)
@@ -90,22 +91,22 @@ def add_change(ints, floats, law, slopes, q, v, dq, dv, work, sums, columns, roo
 
 
 @helper
-def _move_outwards(ints, law, columns, dq, dv, room):
+def _move_outwards(ints, law, columns, along, room):
     clear(room, 0, 0, ROOM_COLUMNS)
     for i in range(1, ints[0, layout.ELEMENTS]):
         p = _carrier(ints, law, i)
         k = ints[i, layout.V]
-        _move_by(columns, k, coordinates_of(ints[i, layout.KIND]), k, dq, dv, p, i, room)
+        _move_by(columns, k, coordinates_of(ints[i, layout.KIND]), k, along, p, i, room)
         if law is not None and ints[i, layout.LAW] >= 0:
-            move_ports(ints, columns, i, dq, dv, room)
+            move_ports(ints, columns, i, along, room)
 
 
 @helper
-def _move_by(columns, first, n, k, dq, dv, p, row, room):
+def _move_by(columns, first, n, k, along, p, row, room):
     """Write displacement and changes of a row: those of row p, and of n coordinates from k, whose columns begin at `first`."""
     s, x, y = six(room, p, FIRST), six(room, p, SECOND), six(room, p, THIRD)
     for j in range(n):
-        c, by_q, by_v = first + j, dq[k + j], dv[k + j]
+        c, by_q, by_v = first + j, along[0][k + j], along[1][k + j]
         axis = six(columns, c, layout.COLUMN_S)
         s = plus(s, scaled(by_q, axis))
         x = plus(x, plus(scaled(by_q, six(columns, c, layout.COLUMN_X)), scaled(by_v, axis)))
@@ -144,8 +145,9 @@ def _press_inwards(ints, law, dq, sums, columns, room, change):
 
 
 @helper
-def add_pulls(ints, floats, law, slopes, q, v, dual, work, sums, columns, room, by_q, by_v):
-    """Add the derivatives of inverse dynamics by q and v, transposed, times `dual` to `by_q` and `by_v` (nv)."""
+def add_pulls(tables, law, slopes, state, dual, passes, room, pulled):
+    """Add the derivatives of inverse dynamics by q and v, transposed, times `dual` to what is `pulled` (twice nv)."""
+    (ints, floats), (q, v), (work, sums, columns), (by_q, by_v) = tables, state, passes, pulled
     clear(room, 0, 0, ROOM_COLUMNS)
     for i in range(1, ints[0, layout.ELEMENTS]):
         w = six(room, _carrier(ints, law, i), FIRST)
@@ -154,7 +156,7 @@ def add_pulls(ints, floats, law, slopes, q, v, dual, work, sums, columns, room, 
         put_six(room, i, FIRST, w)
         put_six(room, i, DISPLACED, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
         if law is not None and ints[i, layout.LAW] >= 0:
-            answer_pull(ints, law, slopes, i, six(work, i, layout.TWIST), dual, sums, room, by_q, by_v)
+            answer_pull(ints, (law, slopes), i, six(work, i, layout.TWIST), dual, sums, room, pulled)
             spread_to_ports(ints, columns, i, dual, room)
             continue
         put_six(room, i, SECOND, sum_momentum(sums, i, w))
@@ -165,7 +167,7 @@ def add_pulls(ints, floats, law, slopes, q, v, dual, work, sums, columns, room, 
             x, y, z = held(sums, row, six(room, row, FIRST))
             add_six(room, row, DISPLACED, (0.0, 0.0, 0.0, x, y, z))
     if law is not None:
-        subtract_interaction_pull(ints, floats, law, slopes, dual, sums, room, by_q, by_v)
+        subtract_interaction_pull(tables, law, slopes, dual, sums, room, pulled)
     _pull_inwards(ints, law, sums, columns, room, by_q, by_v)
     if ints[0, layout.SPRINGS] > 0:
         subtract_spring_pulls(ints, floats, q, v, dual, by_q, by_v)
@@ -205,20 +207,20 @@ def sum_ports(ints, i, sums):
 
 
 @helper
-def move_ports(ints, columns, i, dq, dv, room):
+def move_ports(ints, columns, i, along, room):
     """Write the displacements, and the changes of twists and accelerations, of general block i's ports."""
     n, own = ints[i, layout.OWN], ints[i, layout.OWN_V]
     for p in range(ints[i, layout.PORT_COUNT]):
         if is_used(ints[i, layout.USED], p):
-            _move_by(columns, ints[i, layout.COLUMN] + p * n, n, own, dq, dv, i, ints[i, layout.PORTS] + p, room)
+            _move_by(columns, ints[i, layout.COLUMN] + p * n, n, own, along, i, ints[i, layout.PORTS] + p, room)
 
 
 @helper
-def answer_change(ints, law, slopes, i, twist, dq, dv, sums, room, change):
+def answer_change(ints, records, i, twist, along, sums, room, change):
     """Return the change of the wrench that general block i takes, its ports' held, and add that of its efforts to `change`."""
-    n, o, own = ints[i, layout.OWN], ints[i, layout.LAW], ints[i, layout.OWN_V]
-    size, by_q, by_v = 6 + n, ints[i, layout.SLOPES], ints[i, layout.SLOPES] + by_rate_at(n)
-    by_twist, along_q, along_v = ints[i, layout.SLOPES] + by_twist_at(n), part_of(dq, own, (n,)), part_of(dv, own, (n,))
+    (law, slopes), n, o, own = records, ints[i, layout.OWN], ints[i, layout.LAW], ints[i, layout.OWN_V]
+    size, by_q, along_q, along_v = 6 + n, ints[i, layout.SLOPES], part_of(along[0], own, (n,)), part_of(along[1], own, (n,))
+    by_v, by_twist = by_q + by_rate_at(n), by_q + by_twist_at(n)
     s, x = transport(sums, i, layout.BASE, six(room, i, FIRST)), transport(sums, i, layout.BASE, six(room, i, SECOND))
     y = minus(transport(sums, i, layout.BASE, six(room, i, THIRD)), twist_cross(twist, x))
     for r in range(size):
@@ -262,11 +264,11 @@ def spread_to_ports(ints, columns, i, dual, room):
 
 
 @helper
-def answer_pull(ints, law, slopes, i, twist, dual, sums, room, by_q, by_v):
+def answer_pull(ints, records, i, twist, dual, sums, room, pulled):
     """Write how general block i, its ports' wrenches held, pulls its element, and add how it pulls its coordinates."""
-    n, o, own = ints[i, layout.OWN], ints[i, layout.LAW], ints[i, layout.OWN_V]
-    size, at = 6 + n, ints[i, layout.SLOPES]
-    w, own_q, own_v = transport(sums, i, layout.BASE, six(room, i, FIRST)), part_of(by_q, own, (n,)), part_of(by_v, own, (n,))
+    (law, slopes), n, o, own = records, ints[i, layout.OWN], ints[i, layout.LAW], ints[i, layout.OWN_V]
+    size, at, w = 6 + n, ints[i, layout.SLOPES], transport(sums, i, layout.BASE, six(room, i, FIRST))
+    own_q, own_v = part_of(pulled[0], own, (n,)), part_of(pulled[1], own, (n,))
     moved = stirred = displaced = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for r in range(size):
         weight = entry_of(w, r) if r < 6 else dual[own + r - 6]

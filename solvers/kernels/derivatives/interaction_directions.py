@@ -32,27 +32,28 @@ from titop.solvers.native.signatures import INTEGER, STATE_AT, TABLE_AT
 
 
 @helper
-def subtract_interaction_change(ints, floats, law, slopes, dq, dv, sums, room, change):
+def subtract_interaction_change(tables, law, slopes, along, sums, room, change):
     """Subtract the changes of interactions along a direction from those of wrenches, in `room`, and of efforts."""
-    if ints[0, layout.INTERACTIONS] > 0:
-        tables = _tables(ints, floats, law, slopes, sums, room)
-        if interaction_directions((*tables, False, address_of(dq, 0), address_of(dv, 0), address_of(change, 0))) != layout.OK:
+    if tables[0][0, layout.INTERACTIONS] > 0:
+        told = *_tables(tables, law, slopes, sums, room), False, address_of(along[0], 0), address_of(along[1], 0)
+        if interaction_directions((*told, address_of(change, 0))) != layout.OK:
             change[:] = np.nan
 
 
 @helper
-def subtract_interaction_pull(ints, floats, law, slopes, dual, sums, room, by_q, by_v):
+def subtract_interaction_pull(tables, law, slopes, dual, sums, room, pulled):
     """Subtract how interactions pull ports, in `room`, and coordinates."""
-    if ints[0, layout.INTERACTIONS] > 0:
-        tables = _tables(ints, floats, law, slopes, sums, room)
-        if interaction_directions((*tables, True, address_of(by_q, 0), address_of(by_v, 0), address_of(dual, 0))) != layout.OK:
-            by_q[:] = np.nan
+    if tables[0][0, layout.INTERACTIONS] > 0:
+        told = *_tables(tables, law, slopes, sums, room), True, address_of(pulled[0], 0), address_of(pulled[1], 0)
+        if interaction_directions((*told, address_of(dual, 0))) != layout.OK:
+            pulled[0][:] = np.nan
 
 
 @helper
-def _tables(ints, floats, law, slopes, sums, room):
-    tables = address_of(ints, 0), ints.shape[0], address_of(floats, 0), address_of(law, 0), address_of(slopes, 0)
-    return (*tables, address_of(sums, 0), sums.shape[0], sums.shape[1], address_of(room, 0))
+def _tables(tables, law, slopes, sums, room):
+    ints, floats = tables
+    told = address_of(ints, 0), ints.shape[0], address_of(floats, 0), address_of(law, 0), address_of(slopes, 0)
+    return (*told, address_of(sums, 0), sums.shape[0], sums.shape[1], address_of(room, 0))
 
 
 @feature(*[INTEGER] * 2, TABLE_AT, *[STATE_AT] * 3, INTEGER, *[STATE_AT] * 2, INTEGER, *[STATE_AT] * 3)
@@ -67,7 +68,7 @@ def interaction_directions(ints, rows, floats, law, slopes, sums, sum_rows, colu
             _weigh(table, bodies, answers, along, bases, moved, row)
             _subtract_pull(table, record, answers, moved, row, by_q, by_v)
         else:
-            _write_motion(table, bodies, record, answers, by_q, by_v, bases, moved, row)
+            _write_motion(table, bodies, record, answers, (by_q, by_v), bases, moved, row)
             _subtract_answer(table, answers, moved, row, along)
         row = next_interaction(table, row)
     return layout.OK
@@ -96,7 +97,7 @@ def _carried(ints, floats, slopes, sums, room, row, k, column):
 
 
 @helper
-def _write_motion(ints, floats, law, slopes, dq, dv, sums, room, row):
+def _write_motion(ints, floats, law, slopes, along, sums, room, row):
     """Write the displacements of ports against the first, the changes of twists, and those of coordinates and rates."""
     ports, coordinates, at = ints[row, layout.ACT_PORTS], ints[row, layout.ACT_COORDINATES], _motion_at(ints, row)
     by_twists, first = at + 6 * max(ports - 1, 0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -111,7 +112,7 @@ def _write_motion(ints, floats, law, slopes, dq, dv, sums, room, row):
     own = by_twists + 6 * ports
     for k in range(coordinates):
         c = ints[row + 1 + ports + k, layout.V]
-        slopes[0, own + k], slopes[0, own + coordinates + k] = dq[c], dv[c]
+        slopes[0, own + k], slopes[0, own + coordinates + k] = along[0][c], along[1][c]
 
 
 @helper

@@ -27,6 +27,7 @@ from titop.solvers.kernels.equations.whole_passes import (
     status_of_rows,
 )
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.records import Motion, System
 from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.kinematics import world_poses
 from titop.solvers.native.kernel import shared
@@ -44,27 +45,26 @@ def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
     work, world = moving_rooms(ints, layout.FORWARD_COLUMNS, q)
     rooms, result = (work, world, constrained_rooms(loops, a.size, q)), np.empty(a.size, q.dtype)
-    status = constrained(tree, loops, None, ints, floats, numbers, stages, law, None, q, v, tau, rooms, None, None, result)
+    status = constrained(System(ints, floats, numbers, stages, law, loops), tree, None, Motion(q, v, tau), rooms, None, result)
     copy(result, a)  # last: `a` may share memory with an argument
     return status
 
 
 @shared
-def _least_efforts(loops, unknown, driven, ints, floats, numbers, stages, law, q, v, a, tau, matrix):
+def _least_efforts(system, unknown, driven, motion, tau, matrix):
     """Write the least efforts, and unless it is None the mass matrix of the tree; return a status."""
+    (ints, floats, numbers, stages, law, loops), (q, v, a) = system, motion
     n, k, columns = tau.size, loops[0, layout.ROWS], layout.INVERSE_COLUMNS if matrix is None else layout.FORWARD_COLUMNS
     work, world = moving_rooms(ints, columns, q)
     jacobian, sides, efforts = np.empty((k, n), q.dtype), np.empty((3, k), q.dtype), np.empty(n, q.dtype)
     if matrix is None:
-        status = efforts_and_constraints(
-            ints, floats, numbers, stages, law, loops, q, v, a, work, world, efforts, sides, jacobian
-        )
+        status = efforts_and_constraints(system, motion, (work, world), efforts, sides, jacobian)
     else:
         status = mass_and_efforts(ints, floats, numbers, stages, law, q, v, a, work, world, efforts, matrix)
         if status == layout.OK:
-            constraints_at(ints, floats, law, loops, q, v, work, world, sides, jacobian)
+            constraints_at(system, q, v, (work, world), sides, jacobian)
     if status == layout.OK:
-        status = share_least(loops, floats, unknown, driven, v, a, sides, jacobian, efforts, tau)
+        status = share_least(loops, floats, unknown, driven, (v, a), (jacobian, sides), efforts, tau)
     return status if status != layout.OK else status_of(tau)
 
 
@@ -77,7 +77,7 @@ def constrained_inverse(loops, unknown, ints, floats, numbers, stages, driven, q
     if not sizes_fit(ints, q, v, a, tau) or driven.size != tau.size:
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    return _least_efforts(loops, unknown, driven, ints, floats, numbers, stages, law, q, v, a, tau, None)
+    return _least_efforts(System(ints, floats, numbers, stages, law, loops), unknown, driven, Motion(q, v, a), tau, None)
 
 
 @pair(INTS, MASK, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, STATE, RESULT, RESULT_ROWS)
@@ -87,7 +87,7 @@ def constrained_mass_inverse(loops, unknown, ints, floats, numbers, stages, driv
     if not sizes_fit(ints, q, v, a, tau) or driven.size != n or matrix.shape[0] != n or matrix.shape[1] != n:
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    status = _least_efforts(loops, unknown, driven, ints, floats, numbers, stages, law, q, v, a, tau, matrix)
+    status = _least_efforts(System(ints, floats, numbers, stages, law, loops), unknown, driven, Motion(q, v, a), tau, matrix)
     return status if status != layout.OK else status_of_rows(matrix)
 
 
@@ -102,16 +102,10 @@ def nearest_motion(loops, second, sizes, ints, floats, numbers, stages, q, v, he
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
     work, world = moving_rooms(ints, layout.INVERSE_COLUMNS, q)
-    n, k = x.size, loops[0, layout.ROWS]
-    jacobian, sides, nearest, efforts = (
-        np.empty((k, n), q.dtype),
-        np.empty((3, k), q.dtype),
-        np.zeros(n, q.dtype),
-        np.empty(n, q.dtype),
-    )
-    status = efforts_and_constraints(
-        ints, floats, numbers, stages, law, loops, q, v, nearest, work, world, efforts, sides, jacobian
-    )
+    n, k, nearest, efforts = x.size, loops[0, layout.ROWS], np.zeros(x.size, q.dtype), np.empty(x.size, q.dtype)
+    jacobian, sides = np.empty((k, n), q.dtype), np.empty((3, k), q.dtype)
+    system = System(ints, floats, numbers, stages, law, loops)
+    status = efforts_and_constraints(system, Motion(q, v, nearest), (work, world), efforts, sides, jacobian)
     if status != layout.OK:
         return status
     if opened(sides[0]):
@@ -120,7 +114,7 @@ def nearest_motion(loops, second, sizes, ints, floats, numbers, stages, q, v, he
     if taken < 0:
         return layout.SINGULAR
     copy(x, nearest)
-    status = to_nearest(split, taken, jacobian, sides[1], second, sizes, held, v, nearest)
+    status = to_nearest(split, taken, (jacobian, sides[1]), second, sizes, held, v, nearest)
     if status != layout.OK:
         return status
     copy(nearest, x)
@@ -133,12 +127,10 @@ def close_state(sizes, imposed, loops, ints, floats, numbers, stages, q, v, step
     if not sizes_fit(ints, q, v, step, closed):
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    work, world = (
-        np.zeros((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype),
-        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
-    )
-    there = ints, floats, numbers, stages, law, q, v, work, world
-    return closing_step(sizes, imposed, loops, there, step, closed, told)
+    count = ints[0, layout.ELEMENTS]
+    work, world = np.zeros((count, layout.FORWARD_COLUMNS), q.dtype), np.empty((count, 12), q.dtype)
+    there = System(ints, floats, numbers, stages, law, loops), q, v, (work, world)
+    return closing_step(sizes, imposed, there, step, closed, told)
 
 
 @pair(FLAG, REAL, *[VECTOR] * 2, *[INTS] * 2, *[FLOATS] * 2, INTS, *[VECTOR] * 6, *[FLOATS] * 2)
@@ -169,7 +161,8 @@ def implicit_equations(
         mass_and_efforts_of(ints, floats, law, q, v, a, work, world, efforts, mass)
     else:
         status = efforts_from(ints, floats, numbers, stages, law, q, v, a, work, world, efforts)
-    constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, np.empty(error.size, q.dtype))
+    system = System(ints, floats, numbers, stages, law, loops)
+    constraints(system, q, v, (work, world), error, jacobian, np.empty(error.size, q.dtype))
     row = loops[0, layout.FIRST_GEAR]
     for g in range(loops[0, layout.GEARS]):
         for term in range(row, row + ints[row, layout.GEAR_TERMS]):
@@ -184,5 +177,6 @@ def constraint_rows(loops, ints, floats, numbers, stages, q, v, sides, jacobian)
     """The values and the bias of all constraints into the first `sides` (3 x k), and their Jacobian (k x nv)."""
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
     work, world = moving_rooms(ints, layout.INVERSE_COLUMNS, q)
-    a, efforts = np.zeros(v.size, q.dtype), np.empty(v.size, q.dtype)
-    return efforts_and_constraints(ints, floats, numbers, stages, law, loops, q, v, a, work, world, efforts, sides, jacobian)
+    motion, efforts = Motion(q, v, np.zeros(v.size, q.dtype)), np.empty(v.size, q.dtype)
+    system = System(ints, floats, numbers, stages, law, loops)
+    return efforts_and_constraints(system, motion, (work, world), efforts, sides, jacobian)

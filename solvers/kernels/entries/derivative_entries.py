@@ -38,6 +38,7 @@ from titop.solvers.kernels.equations.linearise import (
 )
 from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of_rows, status_of_slopes, world_rows
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.records import Motion, System
 from titop.solvers.kernels.interface.stages import put_entry_at
 from titop.solvers.kernels.spatial.algebra import carry_twist, plus, scaled, six
 from titop.solvers.kernels.tree.factor import factor, solve_rows
@@ -208,9 +209,8 @@ def inverse_slopes_with_closures(paths, loops, ints, floats, numbers, stages, q,
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
     rooms, loaded = slopes_rooms(ints, paths, loops, law, q), own_loads(floats, q)
-    status = slopes_with_closures(
-        ints, loaded, numbers, stages, law, loops, paths, q, v, a, multipliers, rooms, layout.UNKNOWN, False, changes, rows
-    )
+    system, motion = System(ints, loaded, numbers, stages, law, loops), (Motion(q, v, a), multipliers)
+    status = slopes_with_closures(system, paths, motion, rooms, layout.UNKNOWN, False, changes, rows)
     return status if status != layout.OK else min(status_of_slopes(changes), status_of_slopes(rows))
 
 
@@ -224,7 +224,8 @@ def _constrained_slopes(tree, paths, loops, ints, floats, numbers, stages, law, 
     rows, multipliers = np.empty((4, k, n), q.dtype), np.zeros(k, q.dtype)
     if law is not None:
         spare = np.empty(law.shape, q.dtype)
-    status = constrained(tree, loops, None, ints, loaded, numbers, stages, law, spare, q, v, tau, passes, None, None, a)
+    system = System(ints, loaded, numbers, stages, law, loops)
+    status = constrained(system, tree, spare, Motion(q, v, tau), passes, None, a)
     if status != layout.OK:
         return status
     chosen, gram = forward[4], forward[6]
@@ -233,9 +234,8 @@ def _constrained_slopes(tree, paths, loops, ints, floats, numbers, stages, law, 
     number_rows(loops, chosen, which)
     for c in range(r):
         put_entry_at(multipliers, 0, which[followers + c], gram[c, r])
-    status = slopes_with_closures(
-        ints, loaded, numbers, stages, spare, loops, paths, q, v, a, multipliers, rooms, layout.KNOWN, False, changes, rows
-    )
+    before, motion = System(ints, loaded, numbers, stages, spare, loops), (Motion(q, v, a), multipliers)
+    status = slopes_with_closures(before, paths, motion, rooms, layout.KNOWN, False, changes, rows)
     if status != layout.OK:
         return status
     accelerations_slopes(loops, loaded, None, tree, forward, changes, rows, result)
@@ -280,14 +280,10 @@ def shared_derivatives(paths, loops, unknown, ints, floats, numbers, stages, dri
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
     rooms, loaded, k = slopes_rooms(ints, paths, loops, law, q), own_loads(floats, q), loops[0, layout.ROWS]
-    jacobian, sides, w, multipliers = (
-        np.empty((k, n), q.dtype),
-        np.empty((3, k), q.dtype),
-        np.empty(n, q.dtype),
-        np.empty(k, q.dtype),
-    )
-    passes = rooms[0], rooms[1]
-    status = efforts_and_constraints(ints, loaded, numbers, stages, law, loops, q, v, a, *passes, w, sides, jacobian)
+    jacobian, sides = np.empty((k, n), q.dtype), np.empty((3, k), q.dtype)
+    w, multipliers = np.empty(n, q.dtype), np.empty(k, q.dtype)
+    system, motion = System(ints, loaded, numbers, stages, law, loops), Motion(q, v, a)
+    status = efforts_and_constraints(system, motion, (rooms[0], rooms[1]), w, sides, jacobian)
     if status != layout.OK:
         return status
     if opening(sides[0], jacobian, sides[1], v, a, k - loops[0, layout.GEARS]):
@@ -305,11 +301,9 @@ def shared_derivatives(paths, loops, unknown, ints, floats, numbers, stages, dri
     write_multipliers(split, end, carried, multipliers)
     if end > first:
         complete_motion(split, first, unknown, ones, needed, w)
-        turning, status = turning_rows(ints, loaded, numbers, stages, law, loops, paths, q, w, rooms, result, rows)
+        turning, status = turning_rows(system, paths, q, w, rooms, result, rows)
     if status == layout.OK:
-        status = slopes_with_closures(
-            ints, loaded, numbers, stages, law, loops, paths, q, v, a, multipliers, rooms, layout.UNKNOWN, False, result, rows
-        )
+        status = slopes_with_closures(system, paths, (motion, multipliers), rooms, layout.UNKNOWN, False, result, rows)
     if status != layout.OK:
         return status
     for d in range(3):

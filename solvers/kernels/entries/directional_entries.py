@@ -68,7 +68,7 @@ def forward_tangent(ints, floats, numbers, stages, q, v, tau, dq, dv, dtau, resu
     still = np.zeros(ints[0, layout.NV], q.dtype)
     for row in range(result.shape[0]):
         change[:] = 0.0
-        add_change(ints, floats, spare, slopes, q, v, dq[row], dv[row], work, sums, columns, room, change)
+        add_change((ints, floats), spare, slopes, (q, v), (dq[row], dv[row]), (work, sums, columns), room, change)
         for k in range(change.size):
             result[row, k] = dtau[row, k] - change[k]
         respond(ints, floats, law, result[row], still, work, multi)
@@ -93,7 +93,7 @@ def forward_adjoint(ints, floats, numbers, stages, q, v, tau, weights, by_q, by_
         for k in range(still.size):
             by_tau[row, k] = weights[row, k]
         respond(ints, floats, law, by_tau[row], still, work, multi)
-        add_pulls(ints, floats, spare, slopes, q, v, by_tau[row], work, sums, columns, room, by_q[row], by_v[row])
+        add_pulls((ints, floats), spare, slopes, (q, v), by_tau[row], (work, sums, columns), room, (by_q[row], by_v[row]))
         for k in range(still.size):
             by_q[row, k] = -by_q[row, k]
             by_v[row, k] = -by_v[row, k]

@@ -34,6 +34,7 @@ from titop.solvers.kernels.equations.whole_passes import (
     status_of_slopes,
 )
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.records import Motion, System
 from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.factor import factor
 from titop.solvers.kernels.tree.joints import element_of
@@ -107,9 +108,8 @@ def constrained_hybrid(tree, loops, imposed, ints, floats, numbers, stages, q, v
     mass, forward = np.empty((n, n), q.dtype), constrained_rooms(loops, n, q)
     passes = work, world, forward
     copy(a, accelerations)
-    status = constrained(
-        tree, loops, imposed, ints, floats, numbers, stages, law, None, q, v, tau, passes, mass, efforts, accelerations
-    )
+    system = System(ints, floats, numbers, stages, law, loops)
+    status = constrained(system, tree, None, Motion(q, v, tau), passes, (imposed, mass, efforts), accelerations)
     if status != layout.OK:
         return status
     ones = np.empty(n, q.dtype)
@@ -144,10 +144,9 @@ def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stage
     acc, efforts, mass = np.empty(n, q.dtype), np.empty(n, q.dtype), np.empty((n, n), q.dtype)
     copy(a, acc)
     copy(tau, efforts)
+    system = System(ints, loaded, numbers, stages, law, loops)
     if k:
-        status = constrained(
-            tree, loops, imposed, ints, loaded, numbers, stages, law, None, q, v, tau, passes, mass, efforts, acc
-        )
+        status = constrained(system, tree, None, Motion(q, v, tau), passes, (imposed, mass, efforts), acc)
     else:
         status = _eliminated(imposed, ints, loaded, numbers, stages, law, q, v, work, world, acc, efforts)
     if status != layout.OK:
@@ -164,12 +163,11 @@ def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stage
         write_multipliers(split, end, carried, multipliers)
         if end > first:
             complete_motion(split, first, imposed, ones, least, efforts)
-            turning, status = turning_rows(ints, loaded, numbers, stages, law, loops, paths, q, efforts, rooms, changes, rows)
+            turning, status = turning_rows(system, paths, q, efforts, rooms, changes, rows)
     if status != layout.OK:
         return status
-    status = slopes_with_closures(
-        ints, loaded, numbers, stages, law, loops, paths, q, v, acc, multipliers, rooms, layout.UNKNOWN, False, changes, rows
-    )
+    motion = Motion(q, v, acc), multipliers
+    status = slopes_with_closures(system, paths, motion, rooms, layout.UNKNOWN, False, changes, rows)
     if status != layout.OK:
         return status
     if k == 0:

@@ -12,6 +12,7 @@ from titop.solvers.kernels.closures.least_norm import find_multipliers
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.whole_passes import inverse_from, inverse_whole, sizes_fit, status_of, world_rows
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.records import Motion, System
 from titop.solvers.kernels.ports.sensor_readings import JOINT_WRENCH, MULTIPLIER, asks_for, read_all
 from titop.solvers.kernels.tree.inverse import outward_motions
 from titop.solvers.kernels.tree.kinematics import start
@@ -66,7 +67,8 @@ def closed_readings(what, frames, loops, weights, known, ints, floats, numbers, 
     )
     loaded, efforts, multipliers = own_loads(floats, q), np.empty(n, q.dtype), np.zeros(k, q.dtype)
     jacobian, sides = np.empty((k, n), q.dtype), np.empty((3, k), q.dtype)
-    status = efforts_and_constraints(ints, loaded, numbers, stages, law, loops, q, v, a, work, world, efforts, sides, jacobian)
+    system = System(ints, loaded, numbers, stages, law, loops)
+    status = efforts_and_constraints(system, Motion(q, v, a), (work, world), efforts, sides, jacobian)
     if status != layout.OK:
         return status
     for j in range(n):

@@ -33,6 +33,7 @@ from titop.solvers.kernels.entries.gap_entries import go_back, length_anew, swit
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.whole_passes import eliminate, outward_whole, status_of, world_rows
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.records import Motion, System
 from titop.solvers.kernels.ports.guards import NEAR, cleared, exactness
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts, take_own_states, write_own_rates
 from titop.solvers.kernels.spatial.algebra import copy
@@ -100,6 +101,7 @@ def steps(
     if CLOSED:
         step, closed, mass, efforts = np.empty(nv), np.empty(nv), np.empty((nv, nv)), np.empty(nv)
         rooms = work, world, constrained_rooms(loops, nv, states)
+        system, hybrid = System(ints, floats, numbers, stages, law, loops), (imposed, mass, efforts)
     else:
         multi = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
     left, used, looking, cuts = max(tries, 1), last, False, 0
@@ -122,9 +124,7 @@ def steps(
                 status = take_own_states(ints, numbers, states[s])
             if status == layout.OK:
                 if CLOSED:
-                    status = constrained(
-                        tree, loops, imposed, ints, floats, numbers, stages, law, None, q, v, effort, rooms, mass, efforts, a
-                    )
+                    status = constrained(system, tree, None, Motion(q, v, effort), rooms, hybrid, a)
                 else:
                     status = accelerate(ints, floats, numbers, stages, law, q, v, a, effort, imposed, work, multi, world)
             if status == layout.OK:
@@ -156,8 +156,7 @@ def steps(
             copy(states[end], y)
             if CLOSED:
                 runge_kutta.take_state(ints, y, motions[end], moved, imposed, q, v, a)
-                there = ints, floats, numbers, stages, law, q, v, work, world
-                if not close(precision, sizes, plain, imposed, loops, there, step, closed, told):
+                if not close(precision, sizes, plain, imposed, (system, q, v, (work, world)), step, closed, told):
                     return runge_kutta.LOOK_CLOSER
                 if told[1] < precision[2] * told[3] or int(told[2]) != loops[0, layout.RANK]:
                     return runge_kutta.LOOK_CLOSER

@@ -5,11 +5,16 @@ See `layout` for what they are. Kernels call these functions, and so does Python
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 from titop.solvers.kernels.interface import layout
 from titop.solvers.native.kernel import helper
 
 #: How many ports of a block can be out of use: one has a bit in an integer.
 SPARED_PORTS = 62
+
+#: The tables of a system with closures and gears, with what is known of its blocks; a motion, `a` or the efforts that cause it.
+System, Motion = namedtuple("System", "ints floats numbers stages law loops"), namedtuple("Motion", "q v a")
 
 
 @helper

@@ -62,7 +62,7 @@ class Ports:
 
     def value(self, t: float) -> float:
         """Return the constraint's value."""
-        found: float = constraint_rows._value(self.floats, 0, *self.relative(t), self.form)
+        found: float = constraint_rows._value(self.floats, 0, self.relative(t), self.form)
         return found
 
 
@@ -72,10 +72,10 @@ def test_gradients_and_bias_are_the_derivatives_of_the_value(parts: tuple[int, .
     """The second derivative at constant twists: spatial accelerations are zero then, and the bias is all of it."""
     ports = Ports(parts, seed)
     here, (V1, V2) = ports.relative(0.0), ports.twists
-    E1, E2 = constraint_rows.gradients(ports.floats, 0, *here, ports.form)
+    E1, E2 = constraint_rows.gradients(ports.floats, 0, here, ports.form)
     ahead, now, behind = (ports.value(t) for t in (STEP, 0.0, -STEP))
     assert np.dot(E1, V1) + np.dot(E2, V2) == pytest.approx((ahead - behind) / (2 * STEP), abs=CLOSE)
-    bias = constraint_rows.bias_of(ports.floats, 0, *here, ports.form, V1, V2, E2)
+    bias = constraint_rows.bias_of(ports.floats, 0, here, ports.form, V1, V2, E2)
     assert bias == pytest.approx((ahead - 2 * now + behind) / STEP**2, abs=1e2 * CLOSE)  # and rounding over the step's square
 
 
@@ -88,12 +88,12 @@ def test_the_bias_of_what_slips_is_the_derivative_of_its_rate(seed: int) -> None
     V1, V2 = ports.twists
 
     def rate(t: float) -> float:
-        E1, E2 = constraint_rows.gradients(ports.floats, 0, *ports.relative(t), ports.form)
+        E1, E2 = constraint_rows.gradients(ports.floats, 0, ports.relative(t), ports.form)
         return float(np.dot(E1, V1) + np.dot(E2, V2))
 
     here = ports.relative(0.0)
-    _, E2 = constraint_rows.gradients(ports.floats, 0, *here, ports.form)
-    bias = constraint_rows.bias_of(ports.floats, 0, *here, ports.form, V1, V2, E2)
+    _, E2 = constraint_rows.gradients(ports.floats, 0, here, ports.form)
+    bias = constraint_rows.bias_of(ports.floats, 0, here, ports.form, V1, V2, E2)
     assert bias == pytest.approx((rate(STEP) - rate(-STEP)) / (2 * STEP), abs=CLOSE)
 
 

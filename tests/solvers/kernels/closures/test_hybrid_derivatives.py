@@ -37,7 +37,7 @@ def test_they_are_those_of_the_dense_equations(imposed: list[int], weight: float
     folded[:, mask] = 0.0
     matrix, chosen, columns, gram = changes[2].copy(), np.array([1, 0]), np.empty((N, ROWS + 1)), np.empty((ROWS, ROWS + 1))
     hold(mask, matrix)
-    factored = ints, tree, matrix, folded, np.zeros(ROWS), chosen, weight, columns, gram, np.zeros(N)
+    factored = ints, tree, (matrix, columns, gram), folded, np.zeros(ROWS), chosen, weight, np.zeros(N)
     assert constrained_accelerations(*factored) == layout.OK
     forward = matrix, np.vstack([rows[0], folded]), None, None, chosen, columns, gram
     kernels.accelerations_slopes(loops, floats, mask, tree, forward, changes, rows, result)

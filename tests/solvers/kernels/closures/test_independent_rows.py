@@ -71,7 +71,7 @@ def test_accelerations_are_those_of_the_full_equations(weight: float, inertia: A
     ints, tree = np.zeros((1, layout.INT_COLUMNS), dtype=np.int64), np.array([[0, 1, 2, 3], [-1, 0, 1, 2]])
     ints[0, layout.NV] = 4
     a, gram = force.copy(), np.empty((2, 3))
-    found = ints, tree, mass.copy(), jacobian, bias, chosen, weight, np.empty((4, 3)), gram, a
+    found = ints, tree, (mass.copy(), np.empty((4, 3)), gram), jacobian, bias, chosen, weight, a
     assert closed_passes.constrained_accelerations(*found) == layout.OK
     rows = jacobian[chosen]
     whole = np.block([[mass, -rows.T], [rows, np.zeros((2, 2))]])
@@ -79,10 +79,10 @@ def test_accelerations_are_those_of_the_full_equations(weight: float, inertia: A
     np.testing.assert_allclose([*a, *gram[:, 2]], expected, **ROUNDING)
     if inertia.all():
         dependent = np.vstack([jacobian[0], 0 * jacobian[0], jacobian[1]])
-        again = ints, tree, mass.copy(), dependent, bias, np.array([0, 1]), weight, np.empty((4, 3)), gram, force.copy()
+        again = ints, tree, (mass.copy(), np.empty((4, 3)), gram), dependent, bias, np.array([0, 1]), weight, force.copy()
         assert closed_passes.constrained_accelerations(*again) == layout.SINGULAR
     else:
-        bare = ints, tree, mass.copy(), jacobian, bias, chosen, 0.0, np.empty((4, 3)), gram, force.copy()
+        bare = ints, tree, (mass.copy(), np.empty((4, 3)), gram), jacobian, bias, chosen, 0.0, force.copy()
         assert closed_passes.constrained_accelerations(*bare) >= 0  # a coordinate without inertia
 
 

@@ -66,7 +66,7 @@ def test_rates_become_the_nearest_that_keep_the_constraints(second: bool) -> Non
     held = np.array([True, False, False, True, False, False, False])
     split, taken, _ = least_norm.split_rows(jacobian, np.arange(ROWS), sizes, held, False)
     found = x.copy()
-    assert closing.to_nearest(split, taken, jacobian, bias, second, sizes, held, v, found) == layout.OK
+    assert closing.to_nearest(split, taken, (jacobian, bias), second, sizes, held, v, found) == layout.OK
     wanted = -bias if second else np.zeros(ROWS)
     free = np.where(held, 0.0, sizes)
     step = free * (np.linalg.pinv(jacobian * free) @ (wanted - jacobian @ x))
