@@ -356,10 +356,10 @@ def test_meshes_that_are_there_weigh_what_mujoco_says(tmp_path: Path) -> None:
     assert load(tmp_path / "robot.xml")["b"].mass == pytest.approx(1000 * 0.006, rel=1e-6)  # single precision of meshes
 
 
-BOX = """<mujoco><compiler meshdir="meshes" %s/><asset><mesh name="box" file="box.obj"/></asset><worldbody><body name="q"><joint/>
-  %s<geom type="mesh" mesh="box" group="4"/></body></worldbody></mujoco>"""
-ATTACHED = f"""<mujoco><compiler %s/><asset><model name="x" file="../arm/arm.xml"/></asset><worldbody><body name="p"><joint/>{BODY}
-  <attach model="x" body="q" prefix="k/"/></body></worldbody></mujoco>"""
+BOX = """<mujoco><compiler meshdir="meshes" %s/><asset><mesh name="box" file="box.obj"/></asset><worldbody>
+  <body name="q"><joint/>%s<geom type="mesh" mesh="box" group="4"/></body></worldbody></mujoco>"""
+ATTACHED = f"""<mujoco><compiler %s/><asset><model name="x" file="../arm/arm.xml"/></asset><worldbody>
+  <body name="p"><joint/>{BODY}<attach model="x" body="q" prefix="k/"/></body></worldbody></mujoco>"""
 POINT = '<inertial pos="0 0 1" mass="2" diaginertia="1 1 1"/>'
 
 

@@ -237,8 +237,8 @@ def test_a_second_joint_to_a_link_closes_a_loop() -> None:
 @pytest.mark.parametrize("given", ["", ' canonical_link="inner::deep::one"'])
 def test_models_of_models_belong_to_a_link_in_these(given: str) -> None:
     inner = f'<model name="inner"><model name="deep">{link("one")}</model></model>'
-    body = inner + joint("a", "revolute", "inner", "two") + link("two")
-    text = sdf(f'<model name="robot"{given}>{body}<frame name="here"/>{link("tip")}{joint("b", "revolute", "here", "tip")}</model>')
+    body = inner + joint("a", "revolute", "inner", "two") + link("two") + '<frame name="here"/>' + link("tip")
+    text = sdf(f'<model name="robot"{given}>{body}{joint("b", "revolute", "here", "tip")}</model>')
     s = tt.from_sdf(text)
     parents = {c.joint.name: str(c.parent) for c in s.connections}
     assert parents["a"].startswith("inner/deep/one")
