@@ -42,8 +42,12 @@ class _Paths:
             raise BranchError(f"more than {_MOST} ways through branches that look at numbers that are not known yet")
 
         def answer(truth: Unknown) -> bool:
-            if truth.value.operation == "not":
-                return not bool(truth.graph.known(truth.value.arguments[0]))
+            operation, arguments = truth.value
+            if operation == "not":
+                return not bool(truth.graph.known(arguments[0]))
+            orders = (truth.graph.put("less", *pair).place for pair in (arguments, arguments[::-1]) if operation == "equal")
+            if operation == "equal" and not any(known.get(order, True) for order in orders):
+                return True  # none of them is less than the other: NumPy's sign asks so
             if truth.place not in known:
                 known[truth.place] = ways[len(asked)] if len(asked) < len(ways) else True
                 asked.append(truth)

@@ -50,7 +50,7 @@ def from_mjcf(
     -----
     ModelWarning
         For what is left out although it might matter: actuators, drag of the medium, limits of tendons and ball joints,
-        equalities that are not active; renamed blocks, and what is repaired.
+        equalities that are not active; renamed blocks, what is repaired, and what MuJoCo warns of.
 
     Notes
     -----
@@ -58,12 +58,12 @@ def from_mjcf(
       Friction loss becomes `Friction`, ranges are `Limits` without stops. Contacts and geoms are left out silently, but for
       their mass.
     - ``connect`` and ``weld`` become rigid closures, ``joint`` and ``tendon`` equalities of first order a `LinearRelation`; one
-      between two sites a `Distance`. They are rigid here, soft in MuJoCo.
+      between two sites a `Distance`. They are rigid here, soft in MuJoCo. A weld of ``torquescale`` 0 ties points alone.
     - Sites become ports. Springs of tendons become a `CoordinateSpring`, `SpringDamper` or `Cable`.
     - Inputs are MuJoCo's ``ctrl``: ``motor`` becomes a `Motor` (that times gear and gain is the effort); ``position``,
       ``velocity`` and ``general`` with an affine bias a `CoordinateSpring` with a command; those at sites a `Force`, `Torque`
       or `Propeller`; those that shorten tendons along sites a `Cable`. Filters become lags. Ranges of control and force do not
-      saturate; only those of motors are kept, as their largest value.
+      saturate; only those of motors are kept, as their largest value. Actuators of groups that are disabled are left out.
     - Sensors of joints, gyroscopes and accelerometers become sensors; others are left out silently.
 
     Examples

@@ -52,8 +52,10 @@ class PartReader:
         for k in range(self.model.ntendon):
             self._add_tendon(k)
         if self.read.is_enabled("ACTUATION"):
-            for k in range(len(self.model.actuator_trntype)):
-                self._add_actuator(k)
+            groups = self.model.opt.disableactuator
+            for k, group in enumerate(map(int, self.model.actuator_group)):
+                if group not in range(31) or not groups >> group & 1:  # MuJoCo has a switch for each of these groups
+                    self._add_actuator(k)
         for k in range(self.model.nsensor):
             self._add_sensor(k)
         for k in range(self.model.nkey):
@@ -117,7 +119,8 @@ class PartReader:
             ports = [self._port(one, name, data[3:6], mujoco_rotation(data[6:10])), self._port(two, name, data[:3])]
         else:
             ports = [self._port(one, name, model.eq_data[k, :3]), self._port(two, name, model.eq_data[k, 3:6])]
-        self.system.close_loop(ports[0], ports[1], RigidClosure(name, "weld" if is_weld else "spherical", redundant=True))
+        kind = "weld" if is_weld and model.eq_data[k, 10] else "spherical"  # 10: how much it resists turning
+        self.system.close_loop(ports[0], ports[1], RigidClosure(name, kind, redundant=True))
 
     def _joint(self, k: int) -> str:
         return self.joints[self.read.joints[k]].name

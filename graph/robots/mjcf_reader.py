@@ -6,6 +6,8 @@ Meshes, textures and height fields are looked for only where bodies have their m
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,21 +66,24 @@ def read_mjcf(path_or_text: str | bytes | os.PathLike[str], base: str | None, re
     except ImportError:
         raise missing_extra("mujoco", "mjcf", "from_mjcf", "MuJoCo, whose reader reads MJCF") from None
     try:
-        if is_text(path_or_text):
-            text = path_or_text.decode() if isinstance(path_or_text, bytes) else path_or_text
-            spec = mujoco.MjSpec.from_string(text)
-        else:
-            spec = mujoco.MjSpec.from_file(os.fspath(path_or_text))
-        report = Report((spec.modelname or "robot")[:LONGEST_NAME], "MJCF")
-        _leave_out_looks(spec, mujoco, report, repair)
-        if report.findings:
-            raise ModelError(report.findings)
-        model = spec.compile()
+        with _heard(mujoco) as warned:
+            if is_text(path_or_text):
+                text = path_or_text.decode() if isinstance(path_or_text, bytes) else path_or_text
+                spec = mujoco.MjSpec.from_string(text)
+            else:
+                spec = mujoco.MjSpec.from_file(os.fspath(path_or_text))
+            report = Report((spec.modelname or "robot")[:LONGEST_NAME], "MJCF")
+            _leave_out_looks(spec, mujoco, report, repair)
+            if report.findings:
+                raise ModelError(report.findings)
+            model = spec.compile()
     except (ValueError, TypeError, mujoco.FatalError) as error:
         if isinstance(error, ModelError):
             raise
         expected, advice = "MJCF that MuJoCo compiles", "correct what MuJoCo names"
         raise ModelError(Finding("malformed-mjcf", "path_or_text", error, expected, advice)) from None
+    for said in warned:
+        report.suspect("malformed-mjcf", "", said, "MJCF of which MuJoCo does not warn", "correct what MuJoCo names")
     robot = Robot(report)
     read = Mjcf(mujoco, model, robot, *_names(mujoco, model))
     for what, attribute in _REFUSED.items():
@@ -88,6 +93,18 @@ def read_mjcf(path_or_text: str | bytes | os.PathLike[str], base: str | None, re
         _read_body(read, body)
     _set_base(read, base)
     return read
+
+
+@contextmanager
+def _heard(mujoco: Any) -> Iterator[list[str]]:
+    """Collect what MuJoCo warns of, which it else writes into a file in the working directory."""
+    warned: list[str] = []
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(warned.append)
+    try:
+        yield warned
+    finally:
+        mujoco.set_mju_user_warning(before)
 
 
 def _names(mujoco: Any, model: Any) -> tuple[list[str], list[str]]:
@@ -108,17 +125,21 @@ def _names(mujoco: Any, model: Any) -> tuple[list[str], list[str]]:
 
 
 def _leave_out_looks(spec: Any, mujoco: Any, report: Report, repair: bool) -> None:
-    """Remove textures, height fields and meshes that weigh nothing; report meshes that weigh something and are missing."""
+    """Remove textures, height fields and meshes that weigh nothing; report meshes that weigh something and are missing.
+
+    Geoms without their mesh stay, as spheres without mass: contacts and sensors may name them.
+    """
     for material in spec.materials:
         material.textures = [""] * len(material.textures)
+    for light in spec.lights:
+        light.texture = ""
     fields = [geom for geom in spec.geoms if geom.type == mujoco.mjtGeom.mjGEOM_HFIELD]
     missing: dict[str, list[str]] = {}
-    files = {mesh.name or os.path.splitext(os.path.basename(mesh.file))[0]: mesh.file for mesh in spec.meshes}
+    meshes = {mesh.name or os.path.splitext(os.path.basename(mesh.file))[0]: mesh for mesh in spec.meshes}
     for geom in [geom for geom in spec.geoms if geom.meshname]:
-        path = os.path.join(spec.modelfiledir, spec.meshdir or "", files.get(geom.meshname) or "")
         if not _weighs(geom, spec, mujoco):
             fields.append(geom)
-        elif files.get(geom.meshname) and not os.path.isfile(path):
+        elif geom.meshname in meshes and _is_missing(meshes[geom.meshname], spec):
             missing.setdefault(geom.parent.name or "a body", []).append(geom.meshname)
             fields.append(geom)
     for body, names in missing.items():
@@ -128,17 +149,27 @@ def _leave_out_looks(spec: Any, mujoco: Any, report: Report, repair: bool) -> No
         else:
             advice = "put them where the file says, write <inertial>, or repair=True leaves their mass out"
             report.error("missing-mesh", body, found, expected, advice)
-    for looks in (fields, spec.textures, spec.skins, spec.hfields):
+    for geom in fields:
+        geom.type, geom.size, geom.mass = mujoco.mjtGeom.mjGEOM_SPHERE, [1.0, 0.0, 0.0], 0.0
+        geom.meshname = geom.hfieldname = ""
+    for looks in (spec.textures, spec.skins, spec.hfields):
         for look in looks:
             spec.delete(look)
     kept = {geom.meshname for geom in spec.geoms}
-    for mesh in [mesh for mesh in spec.meshes if mesh.name not in kept and mesh.file]:
+    for mesh in [mesh for name, mesh in meshes.items() if name not in kept and mesh.file]:
         spec.delete(mesh)
+
+
+def _is_missing(mesh: Any, spec: Any) -> bool:
+    """Tell whether a mesh's file is not where the file says; of attached models, which are elsewhere, MuJoCo tells."""
+    file = os.path.basename(mesh.file) if spec.strippath else mesh.file
+    path = os.path.join(spec.modelfiledir, mesh.compiler.meshdir, file)
+    return bool(file) and mesh.compiler is spec.compiler and not os.path.isfile(path)
 
 
 def _weighs(geom: Any, spec: Any, mujoco: Any) -> bool:
     """Tell whether MuJoCo takes a share of its body's mass from a geom."""
-    body, compiler = geom.parent, spec.compiler
+    body, compiler = geom.parent, geom.parent.compiler
     least, most = compiler.inertiagrouprange
     if body == spec.worldbody or not least <= geom.group <= most or geom.mass == 0 or geom.density == 0:
         return False

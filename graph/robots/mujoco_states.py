@@ -74,7 +74,7 @@ def _quaternions(system: Network, q: Array, v: Array) -> Iterator[tuple[slice, s
     """Yield where quaternions are in `q`, and the linear velocities of free joints (none: of spherical ones) in `v`."""
     joints = [connection.joint for connection in system.connections]
     sizes = sum(joint.nq for joint in joints), sum(joint.nv for joint in joints)
-    if (q.shape[-1:], v.shape[-1:]) != ((sizes[0],), (sizes[1],)):
+    if (q.shape[-1:], v.shape) != ((sizes[0],), (*q.shape[:-1], sizes[1])):
         found, expected = f"{q.shape} and {v.shape}", f"(..., {sizes[0]}) and (..., {sizes[1]}), of the system's joints"
         raise ModelError(Finding("wrong-shape", "qpos, qvel", found, expected, "convert the state before more is connected"))
     iq = iv = 0
@@ -97,8 +97,8 @@ def keyframe(system: Network, qpos: Any, qvel: Any) -> Keyframe:
     """Return a state of MuJoCo's by the names of the system's joints."""
     q, v = from_mujoco(system, qpos, qvel)
     joints = [connection.joint for connection in system.connections if connection.joint.nv]
-    of_q = np.split(q, np.cumsum([joint.nq for joint in joints])[:-1])
-    of_v = np.split(v, np.cumsum([joint.nv for joint in joints])[:-1])
+    of_q = np.split(q, np.cumsum([joint.nq for joint in joints], dtype=int))[:-1]
+    of_v = np.split(v, np.cumsum([joint.nv for joint in joints], dtype=int))[:-1]
     names = [joint.name for joint in joints]
     return Keyframe(*({name: _plain(part) for name, part in zip(names, parts, strict=True)} for parts in (of_q, of_v)))
 

@@ -53,6 +53,7 @@ def from_sdf(
     Notes
     -----
     - Poses are given in any frame (``relative_to``, ``attached_to``), axes too (``expressed_in``); degrees and quaternions.
+      Before SDF 1.5 axes are those of the model.
     - ``revolute``, ``continuous``, ``prismatic``, ``ball``, ``fixed``, ``universal``, ``revolute2`` (two axes through one
       point), ``screw``; ``gearbox`` is refused. A second joint to a link closes a loop, and becomes a `RigidClosure`.
     - ``<dynamics>`` gives damping, friction and spring, ``<limit>`` `Limits`, ``<mimic>`` a `Gear`.

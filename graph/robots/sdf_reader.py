@@ -75,6 +75,7 @@ class SdfReader(ElementReader):
         if root.tag != "sdf":
             found, advice = f"<{root.tag[:SHOWN]}>", "use tt.from_urdf or tt.from_mjcf for other files"
             raise ModelError(Finding("not-sdf", "root", found, "<sdf>", advice))
+        _read_version(root)
         tops = root.findall("world") + root.findall("model")
         if len(tops) != 1:
             found, expected = f"{len(tops)} of <world> and <model>", "one of them"
@@ -174,7 +175,7 @@ class SdfReader(ElementReader):
             found, expected = f"placement_frame={placement!r}", "a pose of the model"
             self.report.error("not-representable", scope or "model", found, expected, "write <pose>")
         pose, base = place or self._pose(model, scope or "model")
-        own = _Frame(outer, pose, base or ("world" if not scope else ""), f"\0{scope}{canonical}")
+        own = _Frame(outer, pose, base or ("world" if not scope else ""), scope[len(outer) :] + canonical)
         self.frames[scope + _MODEL] = own
         self._looks = Looks(folder, self.report)
         self._looks.check((mesh.findtext("uri") or "").strip() for link in links for mesh in link.iter("mesh"))
@@ -184,6 +185,9 @@ class SdfReader(ElementReader):
             self._read_link(link, name)
             self._free[name] = not is_static
         self._read_parts(model, scope, folder, is_static, depth)
+        if not canonical:  # the first model in it
+            inner = [name for name in self.frames if name.startswith(scope) and name.endswith(f"/{_MODEL}")]
+            own.attached = next((name[len(outer) :] for name in inner if self.frames[name] is not own), own.attached)
 
     def is_true(self, element: Element, name: str) -> bool:
         """Tell whether a switch is on."""
@@ -204,7 +208,9 @@ class SdfReader(ElementReader):
             advice = "put it there, or write it out"
             self.report.error("unknown-include", f"{scope}include", repr(uri[:SHOWN]), expected, advice)
             return
-        model = read_xml(found).find("model")
+        root = read_xml(found)
+        _read_version(root)
+        model = root.find("model")
         if model is None:
             self.report.error("no-model", f"{scope}include", repr(uri[:SHOWN]), "a file with a <model>", "name another file")
             return
@@ -293,6 +299,10 @@ class SdfReader(ElementReader):
             advice = "add a tt.Gear in Python" if given == "gearbox" else did_you_mean(given, _TYPES)
             self.report.error("unknown-type", f"{name}.type", repr(given), "a joint that titop has", advice)
             return
+        for role in ("parent", "child"):
+            if not element.get(role):
+                self.report.error("missing-element", name, f"no <{role}>", "a parent and a child", f"add <{role}>")
+                return
         ends = [self._link_of(scope, element.get(role, ""), f"{name}.{role}") for role in ("parent", "child")]
         placed = self._placed("", name, name)
         origin, port = (relative(self._placed("", end or "world", name), placed) for end in ends)
@@ -374,6 +384,13 @@ class SdfReader(ElementReader):
                 name = free_name(f"{link.name}_base", names)
                 roots.append(RobotJoint(name, kind, WORLD, link.name, placed))
         robot.joints[:0] = roots
+
+
+def _read_version(root: Element) -> None:
+    """Give axes of files before SDF 1.5 their frame, which was that of the model by default."""
+    if root.get("version") in ("1.0", "1.2", "1.3", "1.4"):
+        for axis in (*root.iter("axis"), *root.iter("axis2")):
+            axis.set("use_parent_model_frame", "true")
 
 
 def relative(frame: Pose, pose: Pose) -> Pose:

@@ -69,10 +69,11 @@ class LawPrograms:
     @functools.cached_property
     def identity(self) -> str:
         """A hash of all that the programs are derived from, before it is differentiated."""
-        F = self._graph.fresh(9)
-        density = self._energy_of(F) if self.material_energy else np.zeros(0)
+        F, rate = self._graph.fresh(9), self._graph.fresh(9)
+        of_material = np.array([self._energy_of(F), self._dissipated(F, rate)] if self.material_energy else [], dtype=object)
         frames = [self._frame_of(port).state for port in self.ports if port.frame]
-        parts = [digest(self._graph, part, F) for part in (density, self.own_stored, self.own_dissipated, *frames)]
+        symbols, own = np.concatenate([F, rate]), (self.own_stored, self.own_dissipated)
+        parts = [digest(self._graph, part, symbols) for part in (of_material, *own, *frames)]
         parts += [link.primal for link in self._links]
         return hashlib.sha256(repr((self.n, parts, [port.points for port in self.ports])).encode()).hexdigest()
 
@@ -193,6 +194,10 @@ class LawPrograms:
         assert self.material_energy is not None
         return _number(self.material_energy(F.reshape(3, 3), self._material_numbers))
 
+    def _dissipated(self, F: Array, rate: Array) -> Any:
+        """Return the dissipated power per volume at F and its rate (9 each)."""
+        return kelvin_voigt(F.reshape(3, 3), rate.reshape(3, 3), self._material_numbers)
+
     @functools.cached_property
     def _stress(self) -> tuple[Array, Array, Array]:
         """The load on F at a point (9), times the point's volume, and its derivatives by F and by its rate (9 x 9 each).
@@ -202,8 +207,8 @@ class LawPrograms:
         if self.material_energy is None:
             return np.zeros(9), np.zeros((9, 9)), np.zeros((9, 9))
         F, rate = self._graph.fresh(9), self._graph.fresh(9)
-        dissipated = kelvin_voigt(F.reshape(3, 3), rate.reshape(3, 3), self._material_numbers)
-        stress = jacobian(self._energy_of(F), F, reverse=True) + jacobian(dissipated, rate, reverse=True)
+        of_rates = jacobian(self._dissipated(F, rate), rate, reverse=True)
+        stress = jacobian(self._energy_of(F), F, reverse=True) + of_rates
         here = np.concatenate([part[_ROWS] for part in (self._stretching.state, self._stretching.rate)])
         values = dict(zip([*F, *rate], here, strict=True))
         parts = np.column_stack([stress, jacobian(stress, F), jacobian(stress, rate)])

@@ -257,6 +257,10 @@ _ADVICE = (
     ("is not known yet to become a float", "write it by NumPy's functions, and arrays by tt.Kinematics.array([...])"),
     ("a branch on a number", "write tt.Kinematics.where(condition, yes, no), which is also the way to a maximum or a clip"),
     ("Cannot cast ufunc", "of unknowns NumPy has no det, inv or solve: write the formula, or tt.Material.determinant(F)"),
+    *(
+        (f"has no attribute '{name}'", f"of a number and an unknown write np.{name}(*tt.Kinematics.array([1.0, q[0]]))")
+        for name in ("arctan2", "hypot")
+    ),
     ("has no attribute 'dtype'", "of unknowns NumPy has no sinc: write tt.Kinematics.sinc(x), which is sin(x)/x"),
 )
 

@@ -60,6 +60,14 @@ def test_one_function_in_another_keeps_its_branches_to_itself() -> None:
     assert len(calls) == 3 * 10  # the first call of each meets the branch
 
 
+def test_numpys_sign_is_followed() -> None:
+    """It asks whether a number is less than zero, more, or equal, and refuses what is none of these."""
+    graph = Graph()
+    (x,) = graph.input("x", 1)
+    program = graph.program({"x": 1}, {"y": explored(np.sign, x) * 3.0})
+    assert program.evaluate({"x": np.array([[-2.0], [0.0], [0.5]])})["y"].tolist() == [-3.0, 0.0, 3.0]
+
+
 def test_too_many_paths_are_refused() -> None:
     x = Graph().input("x", 7)
     with pytest.raises(BranchError, match="64"):

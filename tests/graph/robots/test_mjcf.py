@@ -93,6 +93,8 @@ def test_states_are_converted_there_and_back_in_stacks() -> None:
         np.testing.assert_allclose(found, given, rtol=1e-13)
     with pytest.raises(tt.ModelError, match="wrong-shape"):
         tt.from_mujoco(s, qpos[..., 1:], qvel)
+    with pytest.raises(tt.ModelError, match="wrong-shape"):
+        tt.to_mujoco(s, q, v[0, 0])
 
 
 # -- closures ----------------------------------------------------------------------------------------------------------
@@ -102,6 +104,7 @@ CLOSURES = {
     "connect to the world": '<connect name="pin" body1="box" anchor="0 .1 -.3"/>',
     "connect sites": '<connect site1="corner" site2="left_end"/>',
     "weld": '<weld body1="left_lower" body2="box" anchor=".1 .2 .3" relpose=".1 .3 0 .9 .1 .2 -.1"/>',
+    "weld that does not resist turning": '<weld body1="left_lower" body2="box" anchor=".1 .2 .3" torquescale="0"/>',
     "weld sites": '<weld site1="left_end" site2="corner"/>',
     "joint": '<joint joint1="left_elbow" joint2="right_shoulder" polycoef=".2 -1.5 0 0 0"/>',
     "joint alone": '<joint joint1="left_shoulder" polycoef=".2 0 0 0 0"/>',
@@ -196,6 +199,12 @@ def test_actuators_that_titop_has_not_are_named() -> None:
         tt.from_mjcf(text)
 
 
+def test_actuators_of_groups_that_are_disabled_do_not_act() -> None:
+    motors = '<actuator><motor name="m" joint="left_elbow" group="2"/><motor name="n" joint="left_elbow" group="1"/></actuator>'
+    s = load(arms(f'<option actuatorgroupdisable="2"/>{motors}'))
+    assert s.resolve(engine="reference").input_names == ("n",)
+
+
 # -- names, places and states ------------------------------------------------------------------------------------------
 
 
@@ -226,6 +235,11 @@ def test_keyframes_are_states_by_name() -> None:
     qpos, qvel = tt.to_mujoco(s, m.configuration(home.configuration), m.velocity(home.velocity))
     np.testing.assert_allclose(qpos, [1, 2, 3, 0, 1, 0, 0, 0.1, 0.2, 0.3, 1, 0, 0, 0, 0.4], atol=1e-15)
     np.testing.assert_allclose(qvel, [1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], atol=1e-15)
+
+
+def test_keyframes_of_what_does_not_move_are_empty() -> None:
+    s = load(f'<mujoco><worldbody><body>{BODY}</body></worldbody><keyframe><key name="home"/></keyframe></mujoco>')
+    assert s.keyframes["home"].configuration == {}
 
 
 def test_names_that_are_missing_are_made_up() -> None:
@@ -340,6 +354,58 @@ def test_meshes_that_are_there_weigh_what_mujoco_says(tmp_path: Path) -> None:
     )
     (tmp_path / "robot.xml").write_text(f"{text}</worldbody></mujoco>")
     assert load(tmp_path / "robot.xml")["b"].mass == pytest.approx(1000 * 0.006, rel=1e-6)  # single precision of meshes
+
+
+BOX = """<mujoco><compiler meshdir="meshes" %s/><asset><mesh name="box" file="box.obj"/></asset><worldbody>
+  <body name="q"><joint/>%s<geom type="mesh" mesh="box" group="4"/></body></worldbody></mujoco>"""
+ATTACHED = f"""<mujoco><compiler %s/><asset><model name="x" file="../arm/arm.xml"/></asset><worldbody>
+  <body name="p"><joint/>{BODY}<attach model="x" body="q" prefix="k/"/></body></worldbody></mujoco>"""
+POINT = '<inertial pos="0 0 1" mass="2" diaginertia="1 1 1"/>'
+
+
+@pytest.mark.parametrize(
+    ("own", "inside", "outer"),
+    [
+        ("", "", ""),
+        ('inertiafromgeom="true"', POINT, ""),
+        ("", POINT, 'inertiafromgeom="true"'),
+        ('inertiagrouprange="0 3"', BODY, ""),
+        ("", BODY, 'inertiagrouprange="0 3"'),
+    ],
+)
+def test_models_that_are_attached_weigh_what_mujoco_says(own: str, inside: str, outer: str, tmp_path: Path) -> None:
+    for folder in ("arm/meshes", "robot"):
+        (tmp_path / folder).mkdir(parents=True)
+    points, faces = ("0 0 0", "1 0 0", "0 1 0", "0 0 1"), ("1 3 2", "1 2 4", "2 3 4", "1 4 3")
+    lines = [f"v {point}" for point in points] + [f"f {face}" for face in faces]
+    (tmp_path / "arm/meshes/box.obj").write_text("\n".join(lines))
+    (tmp_path / "arm/arm.xml").write_text(BOX % (own, inside))
+    (tmp_path / "robot/robot.xml").write_text(ATTACHED % outer)
+    truth = mujoco.MjSpec.from_file(str(tmp_path / "robot/robot.xml")).compile()
+    s = load(tmp_path / "robot/robot.xml")
+    assert [s["p"].mass, s["k/q"].mass] == truth.body_mass[1:].tolist()
+
+
+def test_looks_that_contacts_and_lights_name_are_left_out() -> None:
+    text = f"""<mujoco><asset><mesh name="m" file="no.stl"/><texture name="t" type="2d" file="no.png"/></asset><worldbody>
+      <light texture="t"/><body name="x"><joint/>{BODY}<geom name="one" type="mesh" mesh="m" mass="0"/></body>
+      <body name="y"><joint/><geom name="two" size=".1"/></body></worldbody><contact><pair geom1="one" geom2="two"/></contact>
+      <sensor><distance geom1="one" geom2="two"/></sensor></mujoco>"""
+    assert load(text)["x"].mass == 1.5
+
+
+def test_what_mujoco_warns_of_is_a_warning_and_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    heard: list[str] = []
+    mujoco.set_mju_user_warning(heard.append)
+    try:
+        with pytest.warns(tt.ModelWarning, match="NaN"):
+            tt.from_mjcf(TREE.replace("<option ", '<option magnetic="0 0 nan" '))
+        mujoco.MjSpec.from_string('<mujoco><option magnetic="0 0 nan"/></mujoco>')
+    finally:
+        mujoco.set_mju_user_warning(None)
+    assert len(heard) == 1  # the reader's own is not the user's, who has his back
+    assert not list(tmp_path.iterdir())
 
 
 def test_drag_of_the_medium_is_told() -> None:

@@ -248,6 +248,35 @@ def test_a_second_joint_to_a_link_closes_a_loop() -> None:
         tt.from_sdf(model(bars + joints.replace(axis, damped)))
 
 
+@pytest.mark.parametrize("given", ["", ' canonical_link="inner::deep::one"'])
+def test_models_of_models_belong_to_a_link_in_these(given: str) -> None:
+    inner = f'<model name="inner"><model name="deep">{link("one")}</model></model>'
+    body = inner + joint("a", "revolute", "inner", "two") + link("two") + '<frame name="here"/>' + link("tip")
+    text = sdf(f'<model name="robot"{given}>{body}{joint("b", "revolute", "here", "tip")}</model>')
+    s = tt.from_sdf(text)
+    parents = {c.joint.name: str(c.parent) for c in s.connections}
+    assert parents["a"].startswith("inner/deep/one")
+    assert parents["b"].startswith("inner/deep/one" if given else "two")
+    if given:
+        with pytest.raises(tt.ModelError, match="unknown-frame"):
+            tt.from_sdf(text.replace("::one", "::two"))
+
+
+def test_joints_have_two_ends() -> None:
+    for end in ("<parent>world</parent>", "<child>one</child>"):
+        with pytest.raises(tt.ModelError, match=f"got no <{end[1:].partition('>')[0]}>"):
+            tt.from_sdf(model(link("one") + joint("a", "revolute", "world", "one")).replace(end, ""))
+
+
+def test_axes_before_version_1_5_are_those_of_the_model() -> None:
+    turned = "<pose>0 0 0 0 0 1.5707963267948966</pose>"
+    body = link("one", turned) + joint("a", "revolute", "world", "one", "<axis><xyz>1 0 0</xyz></axis>")
+    text = f'<model name="robot">{body}</model>'
+    for version, axis in (("1.4", [1, 0, 0]), ("1.5", [0, 1, 0])):
+        m = load(sdf(text, version))
+        np.testing.assert_allclose(m.pose("one", [0.7])[0] @ m.pose("one", [0.0])[0].T @ axis, axis, atol=1e-15)
+
+
 def test_mimics_become_gears() -> None:
     mimic = """<axis><xyz>0 0 1</xyz><mimic joint="lead"><multiplier>2</multiplier><offset>.3</offset><reference>.1</reference>
       </mimic></axis>"""

@@ -205,3 +205,14 @@ def test_programs_are_told_by_what_they_are_derived_from() -> None:
         identity(lambda x, q: bend(1.0)(x, q)),
     ]
     assert len({first, *others}) == len(others) + 1
+
+
+def test_programs_are_told_by_where_viscosity_stands() -> None:
+    """A parameter of which nothing makes use moves it."""
+
+    def programs(*names: str) -> LawPrograms:
+        return LawPrograms(lambda x, q: x + q[0] * x**2, 1, names, lambda F, _: np.sum(F * F))
+
+    first, other = programs("material.viscosity"), programs("spare", "material.viscosity")
+    assert first.resistance.identity != other.resistance.identity
+    assert first.identity != other.identity
