@@ -86,6 +86,15 @@ def test_families_are_interpolated_along_outputs_and_parameters(angle: float) ->
             np.testing.assert_allclose(commands, u, rtol=ROUNDING)
 
 
+def test_it_takes_nothing_of_the_model_beside() -> None:
+    """What would be ignored is refused: efforts and inputs act as at the operating point."""
+    p = cart().resolve().program("closed_loop", "mass_matrix", controller=state_space(), inputs=["motor"])
+    for name, others in (("closed_loop", "q"), ("closed_loop", "tau"), ("closed_loop", "u"), ("mass_matrix", "states")):
+        with pytest.raises(TypeError, match=f"{name} takes"):
+            getattr(p, name)(**{others: p.at[others] + 0.1})
+    assert np.array_equal(p.mass_matrix(u=[0.1]), p.mass_matrix())
+
+
 def test_felt_accelerations_act_through_states_alone() -> None:
     m = cart().resolve()
     K = state_space(0.0, ("felt_x", "hinge_q"))
