@@ -163,11 +163,8 @@ class Differentiable:
             )
         named = first | dict(others)
         if unknown := [name for name in named if name not in self.sizes]:
-            advice = (
-                "name parameters and inputs when the functions are made"
-                if unknown[0] in ("parameters", "u")
-                else "leave it out"
-            )
+            without = [name for name, of in zip(("parameters", "u"), self._options, strict=False) if not len(of)]
+            advice = "name them when the functions are made" if unknown[0] in without else "leave it out: nothing depends on it"
             raise ModelError(Finding("unknown-argument", self.name, unknown[0], f"one of: {', '.join(self.sizes)}", advice))
         default = {name: np.zeros(size) for name, size in self.sizes.items() if name != "q"}
         if "parameters" in default:

@@ -181,6 +181,10 @@ def test_wrong_arguments_are_told() -> None:
         with pytest.raises(tt.ModelError) as raised:
             function.given(state, others)
         assert raised.value.findings[0].code == code
+    driven: Any = TensorModel(model, (), ["motor"], None, lambda function: function)
+    for of, words in ((made, "name them when"), (driven, "nothing depends on it")):
+        with pytest.raises(tt.ModelError, match=words):
+            of.mass_matrix.given((q,), {"u": np.zeros(1)})
     with pytest.raises(tt.ModelError, match=r"lower\.mas"):
         TensorModel(model, ["lower.mas"], (), None, lambda function: function)
     assert repr(made) == "TensorModel('arm')"
