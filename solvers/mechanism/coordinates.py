@@ -300,7 +300,7 @@ def unit_quaternions(q: Array, starts: Sequence[int]) -> Array:
             quaternion /= math.sqrt(x * x + y * y + z * z + w * w) or math.nan
             continue
         x, y, z, w = np.moveaxis(quaternion, -1, 0)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             quaternion /= np.sqrt(x * x + y * y + z * z + w * w)[..., None]
     return q
 

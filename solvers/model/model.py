@@ -234,7 +234,7 @@ class Model(Resolved):
         controller : Loop, control.StateSpace, control.TransferFunction, LPVModel or ScheduledController, optional
             In continuous time, of ``closed_loop(states, r)``: it returns ``xdot``, the outputs and the commands, of the states
             q, v, those of first order and the controller's, and of references; all are absolute, around the operating point of
-            a `Loop`. What acts at that point acts beside the commands, which actuators' ranges limit. The members of an
+            a `Loop`. What acts at that point acts beside the commands; actuators' ranges limit inputs. The members of an
             `LPVModel` follow outputs or parameters of the model by their names, those of a scheduled controller its schedule,
             interpolated at once: sample times do not count.
 
@@ -369,6 +369,11 @@ class Model(Resolved):
 
         Second derivatives are forward ones of first ones: ``jax.hessian``, and ``jax.jvp`` of ``jax.grad`` for Hessian-vector
         products. Results are of double precision where ``jax_enable_x64`` is set.
+
+        Parameters
+        ----------
+        parameters, inputs, outputs
+            As in `to_torch`.
 
         Parameters
         ----------

@@ -215,7 +215,7 @@ def _constant(value: float) -> Callable[[float], float]:
 
 def _needed(sample_time: Any) -> Any:
     if not sample_time:
-        advice = "give sample_time=: it is sampled by Tustin's rule"
+        advice = "give one, as in tt.Loop(K, sample_time=0.01): it is sampled by Tustin's rule"
         raise ModelError(Finding("no-sample-time", "sample_time", sample_time, "a controller in discrete time", advice))
     return sample_time
 

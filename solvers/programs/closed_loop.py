@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -52,7 +53,7 @@ def is_continuous(loop: Any, sample_time: Any) -> bool:
 def closed_loop(
     model: Model, given: Any, parameters: Sequence[str], outputs: Sequence[Quantity], at: Array
 ) -> tuple[Program, dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Record a model with a controller: all but the controller's commands acts as at its operating point.
+    """Record a model with a controller: all but its commands acts as at the operating point, within the ranges of actuators.
 
     Beside the program there are the names, units and nominal values of its own arrays, by their names.
 
@@ -67,6 +68,8 @@ def closed_loop(
     if point is not None and not isinstance(point, OperatingPoint):
         raise ModelError(Finding("wrong-type", "operating_point", point, "a tt.OperatingPoint", "give what tt.trim returns"))
     start = read_point(model, at if point is None else point).of(model)
+    if start.u is not None:
+        start = replace(start, u=np.clip(start.u, model.mechanism.inputs.lower, model.mechanism.inputs.upper))
     law, family = _read_law(model, loop, parameters)
     units, (trims, rest) = of_point(model, point, law)
     measured = [read_name(model, MEASURED, name) for name in law.inputs]

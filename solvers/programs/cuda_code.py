@@ -86,7 +86,7 @@ def cuda_text(program: Program, precision: str = "double") -> str:
         body += "".join(f"    if (!unit(q_ + {start})) {{ found = {NOT_UNIT}; }}\n" for start in starts)
         body += f"    {name}_values({', '.join(f'{of}_' for of in inner)});\n"
         terms = " + ".join(f"{of}_[{k}]" for of, size in results.items() for k in range(size))
-        body += f"    if (!isfinite({terms})) {{ found = found ? found : {NOT_FINITE}; }}\n"
+        body += f"    if (!isfinite({terms or dialect.number(0.0)})) {{ found = found ? found : {NOT_FINITE}; }}\n"
         body += health_check(dialect, sizes.get(HEALTH, 0))
         body += "".join(
             f"    {of}[(long long)i * {of}_i + {k} * {of}_k] = {of}_[{k}];\n"

@@ -131,7 +131,7 @@ class ProgramFunction:
             rows = tuple({len(stack) for stack in stacks})
             if len(rows) == 1 and not (results := self._computed(stacks, rows))[-1][:, -1].any():
                 return self._shaped(results, rows)
-        known, first = self.program.at, dict(zip(self._arguments, state, strict=False))
+        known, first = arguments_of(self.program, self.name), dict(zip(self._arguments, state, strict=False))
         named = first | others
         unknown = [name for name in others if name not in known or name in first] or state[len(first) :]
         if unknown:
@@ -187,6 +187,12 @@ class ProgramFunction:
         if name == "q" and self.program.quaternions:
             check_quaternions(array, self.program.quaternions, names)
         return array
+
+
+def arguments_of(program: ModelProgram, name: str) -> list[str]:
+    """Return what a function takes: its arguments, and all others of the program on which functions of a state may depend."""
+    more = () if name == CLOSED_LOOP else ("u", "x", "parameters")
+    return list(dict.fromkeys([*_ARGUMENTS[name], *(of for of in more if of in program.at), *program.functions[name].inputs]))
 
 
 def _real(name: str, array: Array) -> Array:

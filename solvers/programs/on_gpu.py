@@ -15,7 +15,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.solvers.programs.c_code import number_type
 from titop.solvers.programs.cuda_code import NOT_FINITE, NOT_UNIT, cuda_text
-from titop.solvers.programs.model_program import ModelProgram, program, without_health
+from titop.solvers.programs.model_program import ModelProgram, arguments_of, program, without_health
 from titop.solvers.programs.tracing import FUNCTIONS
 from titop.solvers.programs.trusted_program import HEALTH
 from titop.solvers.support.extras import import_cupy
@@ -139,7 +139,7 @@ class GpuFunction:
 
     def __call__(self, *state: Any, status: Any = None, **others: Any) -> Any:
         """Return the function at one state or at stacked ones; a tuple of arrays if there are several. See `Model.on_gpu`."""
-        known, arguments, xp = self.program.at, FUNCTIONS[self.name].arguments, self._arrays.xp
+        known, arguments, xp = arguments_of(self.program, self.name), FUNCTIONS[self.name].arguments, self._arrays.xp
         named = dict(zip(arguments, state, strict=False))
         unknown = [name for name in others if name not in known or name in named] or state[len(named) :]
         if unknown:

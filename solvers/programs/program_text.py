@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED, EPS
 from titop.solvers.programs.c_code import CFunction, Dialect, FunctionPrinter, distinct
@@ -68,6 +69,8 @@ class ProgramText:
     def __init__(self, program: Program, prefix: str, dialect: Dialect) -> None:
         self._program, self._prefix, self._dialect, self._real = program, prefix, dialect, dialect.precision
         self._functions = {name: distinct(function) for name, function in program.functions.items()}
+        if empty := next((name for name in self._functions if not any(self._results(name).values())), None):
+            raise ModelError(Finding("empty", empty, "no outputs", "one at least", "C has no arrays of nothing: leave it out"))
         self._fields = c_names(program.names.get(_PARAMETERS, ()))
         self.names: dict[str, str] = dict(self._fields)
         places = ""

@@ -145,7 +145,7 @@ class GpuSimulation:
         states are asked for. No error is estimated: compare some members with `simulate`.
     controller : control.StateSpace, control.TransferFunction, LPVModel, ScheduledController or Loop, optional
         As `export_c` takes it, whose C it is, with its delay, references, noise and operating point; measurements and commands
-        as in `simulate`. Commands are limited to the actuators' ranges.
+        as in `simulate`: in closed loop, inputs are limited to the actuators' ranges.
     method : {"RK45", "RK23", "DOP853"}
         As in `simulate`: of order 5, 3 and 8, with 6, 3 and 12 evaluations a step.
     parameters : sequence of str
@@ -206,7 +206,8 @@ class GpuSimulation:
         #: Rows of the commands among efforts and inputs; these at rest, and their limits.
         self.rows = [of.entries[0] if of.kind != Kind.INPUT else model.nv + places.index(of.entries[0]) for of in commanded]
         self.resting, free = np.concatenate([rest.tau, rest.u[places]]), np.full(model.nv, np.inf)
-        self.limits = np.concatenate([-free, limits.lower[places]]), np.concatenate([free, limits.upper[places]])
+        ranges = np.array([limits.lower, limits.upper]) if law else np.outer([-np.inf, np.inf], np.ones(model.nu))
+        self.limits = np.concatenate([-free, ranges[0, places]]), np.concatenate([free, ranges[1, places]])
         measured = () if law is None else law.inputs
         paths = [path for name in self.outputs for path in read_name(model, OUTPUT, name).paths]
         read, names = [*dict.fromkeys([*measured, *paths])], [model.input_names[k] for k in places]

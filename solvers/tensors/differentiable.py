@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, reduce
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from titop.solvers.mechanism.coordinates import unit_quaternions
 from titop.solvers.native import calling
 from titop.solvers.native.programs import SystemCode
 from titop.solvers.programs.model_program import ProgramFunction, Recording, recording
-from titop.solvers.programs.tracing import FUNCTIONS, naming_blocks
+from titop.solvers.programs.tracing import FUNCTIONS, check_length, naming_blocks
 
 #: Functions whose derivatives the model has itself.
 _OWN = ("forward_dynamics", "inverse_dynamics")
@@ -60,8 +61,9 @@ class TensorModel:
         inputs: Sequence[str],
         outputs: Sequence[str] | None,
         wrap: Callable[[Differentiable], Callable[..., Any]],
+        make: Callable[..., Any] | None = None,
     ) -> None:
-        self.model, self._wrap, self._options = model, wrap, (parameters, inputs, outputs)
+        self.model, self._wrap, self._make, self._options = model, wrap, make, (parameters, inputs, outputs)
         self._recording = _Lazy(lambda: recording(model, *self._options))
         self._is_plain = not (len(parameters) or len(inputs) or model.mechanism.inputs.state_names)
         if parameters or inputs or outputs is not None:
@@ -80,18 +82,22 @@ class TensorModel:
         self.__dict__[name] = function = self._wrap(of(self.model, name, self._options, self._recording))
         return function
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._make, (self.model, *self._options)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model.name!r})"
 
 
 class _Lazy:
-    """What a function returns, which is called once."""
+    """What a function returns, which is called once. The `lock` is for the recording: all functions go on with it."""
 
     def __init__(self, make: Callable[[], Recording]) -> None:
-        self._make = make
+        self._make, self.lock = make, RLock()
 
     def __call__(self) -> Recording:
-        return self._made
+        with self.lock:
+            return self._made
 
     @cached_property
     def _made(self) -> Recording:
@@ -107,7 +113,7 @@ class Differentiable:
     sizes: dict[str, int]
     shape: tuple[int, ...]
 
-    def __init__(self, model: Any, name: str, options: tuple[Any, ...], recording: Callable[[], Recording]) -> None:
+    def __init__(self, model: Any, name: str, options: tuple[Any, ...], recording: _Lazy) -> None:
         self.model, self.name, self._options, self._recording = model, name, options, recording
         self._quaternions = list(model.mechanism.quaternions)
 
@@ -145,7 +151,7 @@ class Differentiable:
     def given(self, state: Sequence[Any], others: Mapping[str, Any]) -> list[Any]:
         """Return all arguments in order, from those given in order or by name.
 
-        Raises `ModelError` for arguments that the function does not have, for wrong sizes, and without q.
+        Raises `ModelError` for arguments that the function does not have, wrong sizes, complex numbers, and without q.
         """
         first = dict(zip(FUNCTIONS[self.name].arguments, state, strict=False))
         if len(first) < len(state) or (twice := first.keys() & others.keys()):
@@ -157,11 +163,8 @@ class Differentiable:
             )
         named = first | dict(others)
         if unknown := [name for name in named if name not in self.sizes]:
-            advice = (
-                "name parameters and inputs when the functions are made"
-                if unknown[0] in ("parameters", "u")
-                else "leave it out"
-            )
+            without = [name for name, of in zip(("parameters", "u"), self._options, strict=False) if not len(of)]
+            advice = "name them when the functions are made" if unknown[0] in without else "leave it out: nothing depends on it"
             raise ModelError(Finding("unknown-argument", self.name, unknown[0], f"one of: {', '.join(self.sizes)}", advice))
         default = {name: np.zeros(size) for name, size in self.sizes.items() if name != "q"}
         if "parameters" in default:
@@ -171,7 +174,22 @@ class Differentiable:
             shape = np.shape(given[name]) if name in given else "nothing"
             if shape[-1:] != (size,):
                 raise ModelError(Finding("wrong-shape", f"{self.name}: {name}", shape, f"(..., {size})", "see `names`"))
+            kind = getattr(given[name], "dtype", None) or np.asarray(given[name]).dtype
+            if "complex" in str(kind):
+                advice = "derivatives are those of automatic differentiation"
+                raise ModelError(Finding("wrong-type", f"{self.name}: {name}", "complex numbers", "real ones", advice))
         return [given[name] for name in self.sizes]
+
+    def _unit(self, q: Array) -> Array:
+        """Return configurations with unit quaternions. Raises `ModelError` for quaternions without a length."""
+        unit = unit_quaternions(q, self._quaternions)
+        for start in self._quaternions:
+            entries = slice(start, start + 4)
+            lost = np.isfinite(q[:, entries]).all(axis=1) & ~np.isfinite(unit[:, entries]).all(axis=1)
+            if lost.any():
+                where, advice = f"q[{int(lost.argmax())}, {start}:{start + 4}]", "begin with Model.neutral()"
+                raise ModelError(Finding("not-unit", where, "no length", "a quaternion (x, y, z, w)", advice))
+        return unit
 
     @cached_property
     def _slopes(self) -> SystemCode:
@@ -182,6 +200,10 @@ class Differentiable:
         return SystemCode(self._derived(True))
 
     def _derived(self, twice: bool) -> Program:
+        with self._recording.lock:
+            return self._recorded_derivatives(twice)
+
+    def _recorded_derivatives(self, twice: bool) -> Program:
         recorded = self._recording().recorded
         graph, given = recorded.graph, {name: recorded.given[name] for name in self.sizes}
         with naming_blocks(self.name):
@@ -200,12 +222,15 @@ class Differentiable:
                 by, unit = found["q"][:, entries], np.array([units[x] for x in given["q"][entries]])
                 found["q"][:, entries] = (by - np.outer(by @ unit, unit)) * (1.0 / length)
             sizes = dict(self.sizes)
+            check_length(f"derivatives of {self.name}", program := graph.program(sizes, found), self.model.mechanism)
             if twice:
                 variables = [x for numbers in given.values() for x in numbers]
                 sizes[_ALONG] = len(variables)
                 changes = [*graph.input(_ALONG, len(variables))]
                 found = {name: along(slopes, variables, changes) for name, slopes in found.items()}
-        return graph.program(sizes, found)
+                program = graph.program(sizes, found)
+                check_length(f"second derivatives of {self.name}", program, self.model.mechanism)
+        return program
 
     def _call(self, code: SystemCode, given: Sequence[Array]) -> list[Array]:
         rows, program = len(given[0]), code.program
@@ -221,7 +246,7 @@ class Differentiable:
 
 def _in_blocks(compute: Callable[..., list[Array]], *given: Array) -> list[Array]:
     """Return arrays that are computed from so few rows at a time that matrices in between stay in the cache."""
-    blocks = [compute(*(x[k : k + _ROWS] for x in given)) for k in range(0, len(given[0]), _ROWS)]
+    blocks = [compute(*(x[k : k + _ROWS] for x in given)) for k in range(0, max(len(given[0]), 1), _ROWS)]
     return blocks[0] if len(blocks) == 1 else [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
 
 
@@ -258,7 +283,7 @@ class ProgrammedFunction(Differentiable):
         """Return the results (rows, ...)."""
         named = dict(zip(self.sizes, given, strict=True))
         if self._quaternions and "q" in named:
-            named["q"] = unit_quaternions(named["q"], self._quaternions)
+            named["q"] = self._unit(named["q"])
         found: Array = self._function(**{name: named[name] for name in self._function.function.inputs})
         return found
 
@@ -281,20 +306,20 @@ class OwnFunction(Differentiable):
 
     def values(self, *given: Array) -> Array:
         """Return the results (rows, ...)."""
-        found: Array = self._own[0](unit_quaternions(given[0], self._quaternions), *given[1:])
+        found: Array = self._own[0](self._unit(given[0]), *given[1:])
         return found
 
     def weighted(self, weights: Array, *given: Array) -> list[Array]:
         """Return sums of the slopes by each argument."""
         if self.name == "inverse_dynamics":
             return super().weighted(weights, *given)
-        q = unit_quaternions(given[0], self._quaternions)
+        q = self._unit(given[0])
         by_q, *others = self.model.forward_dynamics_adjoint(q, *given[1:], weights)
         return [*_weighted(by_q, [self._back(q, given[0])]), *others] if self._quaternions else [by_q, *others]
 
     def slopes(self, *given: Array) -> list[Array]:
         """Return the derivatives by each argument."""
-        q = unit_quaternions(given[0], self._quaternions)
+        q = self._unit(given[0])
         by_q, *others = self._own[1](q, *given[1:])
         if not self._quaternions:
             return [by_q, *others]

@@ -23,7 +23,7 @@ def jax_model(
         import jax
     except ImportError as error:
         raise missing_extra("jax", "jax", "Model.to_jax", "JAX") from error
-    return TensorModel(model, parameters, inputs, outputs, partial(_of_arrays, jax))
+    return TensorModel(model, parameters, inputs, outputs, partial(_of_arrays, jax), jax_model)
 
 
 def _of_arrays(jax: Any, function: Differentiable) -> Callable[..., Any]:
@@ -49,7 +49,10 @@ def _of_arrays(jax: Any, function: Differentiable) -> Callable[..., Any]:
         return value, change.reshape(value.shape)
 
     def call(*state: Any, **others: Any) -> Any:
-        return values(*map(jax.numpy.asarray, function.given(state, others)))
+        given, xp = function.given(state, others), jax.numpy
+        floats = [x for x in map(xp.asarray, (*state, *others.values())) if xp.issubdtype(x.dtype, xp.floating)]
+        kind = xp.result_type(*floats, xp.float32) if floats else xp.result_type(float)
+        return values(*(xp.asarray(x, kind) for x in given))
 
     call.__name__, call.__doc__ = function.name, f"`Model.{function.name}`, of JAX's arrays."
     return call

@@ -18,7 +18,7 @@ def torch_model(
     model: Any, parameters: Sequence[str] = (), inputs: Sequence[str] = (), outputs: Sequence[str] | None = None
 ) -> TensorModel:
     """Return a model's functions of tensors: `Model.to_torch`."""
-    return TensorModel(model, parameters, inputs, outputs, _operations().of_tensors)
+    return TensorModel(model, parameters, inputs, outputs, _operations().of_tensors, torch_model)
 
 
 @functools.cache
@@ -110,7 +110,7 @@ class _Operations:
 
     def _back_values(self, f: Differentiable, x: Any, weights: Any) -> Any:
         (w,) = weights
-        return self.weighted(f, w.reshape(*w.shape[: w.ndim - len(f.shape)], -1), *x)
+        return self.weighted(f, w.reshape(*w.shape[: w.ndim - len(f.shape)], math.prod(f.shape)), *x)
 
     def _change_values(self, f: Differentiable, x: Any, dx: Any) -> Any:
         change = self.changed(f, *x, *dx)

@@ -86,6 +86,26 @@ def test_families_are_interpolated_along_outputs_and_parameters(angle: float) ->
             np.testing.assert_allclose(commands, u, rtol=ROUNDING)
 
 
+def test_it_takes_nothing_of_the_model_beside() -> None:
+    """What would be ignored is refused: efforts and inputs act as at the operating point."""
+    p = cart().resolve().program("closed_loop", "mass_matrix", controller=state_space(), inputs=["motor"])
+    for name, others in (("closed_loop", "q"), ("closed_loop", "tau"), ("closed_loop", "u"), ("mass_matrix", "states")):
+        with pytest.raises(TypeError, match=f"{name} takes"):
+            getattr(p, name)(**{others: p.at[others] + 0.1})
+    assert np.array_equal(p.mass_matrix(u=[0.1]), p.mass_matrix())
+
+
+def test_what_rests_beyond_a_range_is_limited_as_simulate_does() -> None:
+    """A second motor, at rest beyond what it can give, adds what it can."""
+    s = cart()
+    s.add_actuator(tt.Motor("second", "hinge", effort_limit=1.0))
+    m = s.resolve()
+    K = control.ss([], [], [], [[1.0]], inputs=["rail_q"], outputs=["motor"])
+    p = m.program("closed_loop", controller=tt.Loop(K, operating_point=tt.OperatingPoint(m, [0.0, 0.0], u=[0.0, 3.0])))
+    expected = m.forward_dynamics([0.1, 0.2], [0.3, 0.4], u=[-0.1, 1.0])
+    np.testing.assert_allclose(p.closed_loop([0.1, 0.2, 0.3, 0.4])[0][2:], expected, rtol=ROUNDING)
+
+
 def test_felt_accelerations_act_through_states_alone() -> None:
     m = cart().resolve()
     K = state_space(0.0, ("felt_x", "hinge_q"))

@@ -223,6 +223,8 @@ def test_refusals(tmp_path: Path) -> None:
             tt.export_c(program, tmp_path / "c", *arguments)
         assert [found.code for found in error.value.findings] == [code]
         assert not (tmp_path / "c").exists()
+    with pytest.raises(tt.ModelError, match="outputs: got no outputs"):
+        tt.export_c(lander().resolve().program("outputs", outputs=[]), tmp_path / "c")
 
 
 @pytest.mark.parametrize(

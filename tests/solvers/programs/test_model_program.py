@@ -256,5 +256,7 @@ def test_unknown_names_of_arguments_and_functions(program: tt.Program) -> None:
         program.mass_matrix(np.zeros(3), speed=np.zeros(3))
     with pytest.raises(TypeError, match="each once"):
         program.mass_matrix(np.zeros(3), q=np.zeros(3))
+    with pytest.raises(TypeError, match="takes"):
+        program.forward_dynamics(np.zeros(3), a=np.zeros(3))
     with pytest.raises(AttributeError, match="no function"):
         _ = program.energy

@@ -167,6 +167,12 @@ def test_wrong_arguments(model: tt.Model) -> None:
         assert [each.code for each in error.value.findings] == [code]
 
 
+def test_outputs_of_nothing() -> None:
+    s = tt.System("slider")
+    s.connect("world", tt.RigidBody("slider", mass=2.0), tt.Prismatic("rail", axis=[0, 0, 1]))
+    assert s.resolve().on_gpu("outputs")(np.zeros((3, 1))).shape == (3, 0)
+
+
 def test_without_cupy_or_a_device(model: tt.Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", StandIn(devices=0))
     with pytest.raises(RuntimeError, match="found no graphics processor of NVIDIA: see whether nvidia-smi"):

@@ -110,6 +110,14 @@ def test_a_family_of_controllers() -> None:
     np.testing.assert_allclose(found.q[0], right.q, atol=1e-10)
 
 
+def test_inputs_are_limited_in_closed_loop_alone() -> None:
+    """As in `tt.simulate`: without a controller the motor gives what is asked for, here more than its range."""
+    m, t = swing(limit=12.0), [0.0, 0.1, 0.2]
+    found = m.on_gpu("simulate", max_step=0.01, inputs=["motor"])(t, u=[20.0])
+    right = tt.simulate(m, t, [0.0], [0.0], u=[20.0], **TIGHT)
+    np.testing.assert_allclose(found.q[0], right.q, atol=1e-10)  # the method's error, with a fifth order and 0.01 s
+
+
 def test_long_programs_are_cut(model: tt.Model, monkeypatch: pytest.MonkeyPatch) -> None:
     """Functions of a hundred operations, which share numbers in memory, have the bits of one."""
     whole = model.on_gpu("simulate", max_step=0.1)([0, 0.1], v0=np.ones(7))

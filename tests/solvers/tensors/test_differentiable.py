@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 import titop as tt
 from tests.every_kind import SYSTEMS, states
 from tests.systems import Array
+from titop.solvers.programs import tracing
 from titop.solvers.tensors.differentiable import Differentiable, OwnFunction, ProgrammedFunction, TensorModel
 
 #: Central differences with steps of 1e-5 have errors of their square times third derivatives, and of rounding over them.
@@ -178,7 +181,73 @@ def test_wrong_arguments_are_told() -> None:
         with pytest.raises(tt.ModelError) as raised:
             function.given(state, others)
         assert raised.value.findings[0].code == code
+    driven: Any = TensorModel(model, (), ["motor"], None, lambda function: function)
+    for of, words in ((made, "name them when"), (driven, "nothing depends on it")):
+        with pytest.raises(tt.ModelError, match=words):
+            of.mass_matrix.given((q,), {"u": np.zeros(1)})
     with pytest.raises(tt.ModelError, match=r"lower\.mas"):
         TensorModel(model, ["lower.mas"], (), None, lambda function: function)
     assert repr(made) == "TensorModel('arm')"
     assert [x.shape for x in function.given((q,), {})] == [(1, model.nq), (model.nv,), (model.nv,)]
+
+
+def test_no_rows_have_derivatives_of_no_rows() -> None:
+    model = _arm()
+    for name, of in (("forward_dynamics", OwnFunction), ("momentum", ProgrammedFunction)):
+        function = _function(model, name, of)
+        given = [np.zeros((0, size)) for size in function.sizes.values()]
+        m = int(np.prod(function.shape))
+        assert function.change(*given, *given).shape == (0, m)
+        assert [by.shape for by in function.weighted(np.zeros((0, m)), *given)] == [x.shape for x in given]
+
+
+def test_quaternions_of_zeros_and_complex_numbers_are_told() -> None:
+    model = _arm()
+    q, v = np.array([model.neutral(), np.zeros(model.nq)]), np.zeros((2, model.nv))
+    for name, of in (("forward_dynamics", OwnFunction), ("mass_matrix", ProgrammedFunction)):
+        function = _function(model, name, of)
+        given = [q, v, v][: len(function.sizes)]
+        with pytest.raises(tt.ModelError, match=r"q\[1, 3:7\]: got no length"):
+            function.values(*given)
+        with pytest.raises(tt.ModelError, match="complex numbers"):
+            function.given([q + 0j], {})
+
+
+def test_long_derivatives_are_told_and_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The functions have some tens of operations; their derivatives more than any limit that is set here."""
+    model = _arm()
+    function = _function(model, "center_of_mass", ProgrammedFunction)
+    (q,) = _given(function)
+    function.values(q)
+    monkeypatch.setattr(tracing, "LONG", 10)
+    with pytest.warns(tt.ModelWarning, match=r"derivatives of center_of_mass.*long-program"):
+        function.slopes(q)
+    monkeypatch.setattr(tracing, "LONGEST", 20)
+    with pytest.raises(tt.ModelError, match=r"derivatives of center_of_mass.*long-program"):
+        function.curvatures(q, q)
+
+
+def test_threads_record_one_after_the_other() -> None:
+    """All functions go on with one recording: in turns of some operations they would take each other's numbers."""
+    model, names = _arm(), ("momentum", "mass_matrix", "nonlinear_effects")
+    together: Any = TensorModel(model, (), (), None, lambda function: function)
+    functions = {name: getattr(together, name) for name in names}
+    given, found = {name: _given(function) for name, function in functions.items()}, dict[str, Any]()
+
+    def derive(name: str) -> None:
+        found[name] = functions[name]._derived(False)
+
+    threads = [threading.Thread(target=derive, args=(name,)) for name in names]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+    finally:
+        sys.setswitchinterval(before)
+    for name in names:
+        alone, named = _function(model, name, ProgrammedFunction), dict(zip(functions[name].sizes, given[name], strict=True))
+        expected, right = found[name].evaluate(named), alone._derived(False).evaluate(named)
+        assert all(np.allclose(expected[of], right[of], rtol=0, atol=ROUNDING) for of in right)

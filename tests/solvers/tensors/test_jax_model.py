@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from typing import Any
 
@@ -75,6 +76,16 @@ def test_parameters_are_arguments(model: tt.Model) -> None:
     own, by_names = model.forward_dynamics(q, v, tau), model.forward_dynamics_sensitivities(q, v, tau, names)
     expected = [2 * (own * by_names[name]).sum() for name in names]
     assert np.allclose(jax.grad(cost)(values), expected, rtol=1e-9)
+
+
+def test_whole_numbers_and_copies(model: tt.Model) -> None:
+    """Whole numbers are those of the precision that is set; those of single precision stay so."""
+    made, q, v = model.to_jax(), np.round(model.neutral()).astype(int), np.full(model.nv, 0.5)
+    assert made.mass_matrix(q).dtype == made.mass_matrix(q.tolist()).dtype == np.float64
+    assert made.forward_dynamics(q.astype(np.float32)).dtype == np.float32
+    gradient = jax.grad(lambda v: made.forward_dynamics(q, v).sum())
+    assert np.array_equal(gradient(v), jax.grad(lambda v: made.forward_dynamics(1.0 * q, v).sum())(v))
+    assert np.array_equal(pickle.loads(pickle.dumps(made)).forward_dynamics(q, v), made.forward_dynamics(q, v))
 
 
 def test_single_precision_and_errors(model: tt.Model) -> None:

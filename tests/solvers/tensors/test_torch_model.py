@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -59,6 +61,20 @@ def test_values_have_the_models_bits_and_the_tensors_type(model: tt.Model, made:
     assert single.dtype == torch.float32
     assert np.allclose(single, own, rtol=1e-4, atol=1e-4)
     assert made.forward_dynamics(q[0], v, tau[:, None]).shape == (2, 2, model.nv)
+
+
+def test_no_states_have_gradients(model: tt.Model, made: Any) -> None:
+    for name in ("forward_dynamics", "mass_matrix"):
+        q = torch.zeros(0, model.nq, dtype=torch.float64, requires_grad=True)
+        (gradient,) = torch.autograd.grad(getattr(made, name)(q).sum(), q)
+        assert gradient.shape == q.shape
+
+
+def test_copies_compute_the_same(model: tt.Model) -> None:
+    made, q = model.to_torch(parameters=["upper.mass"]), torch.tensor(model.neutral())
+    for other in (copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+        assert other.names == made.names
+        assert torch.equal(other.mass_matrix(q, parameters=[2.0]), made.mass_matrix(q, parameters=[2.0]))
 
 
 def test_it_is_mapped_and_differentiated_by_torch_func(model: tt.Model, made: Any) -> None:
