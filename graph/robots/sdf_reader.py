@@ -170,7 +170,7 @@ class SdfReader(ElementReader):
         is_static = is_static or self._texts(model).is_true(model, "static")
         outer = "".join(f"{name}/" for name in scope.split("/")[:-2])
         links = model.findall("link")
-        canonical = model.get("canonical_link") or (links[0].get("name", "") if links else "")
+        canonical: str = model.get("canonical_link") or (links[0].get("name", "") if links else "") or ""
         if placement := model.get("placement_frame"):
             found, expected = f"placement_frame={placement!r}", "a pose of the model"
             self.report.error("not-representable", scope or "model", found, expected, "write <pose>")

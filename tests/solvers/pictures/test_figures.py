@@ -110,10 +110,10 @@ def test_one_configuration_is_drawn_without_a_simulation() -> None:
     m, q, _ = closed_four_bar(closure=tt.RigidClosure("pin", directions=np.eye(6)[:, :2]))
     still = np.zeros((2, 3))
     run = tt.Trajectory(m, np.array([0.0, 1.0]), np.array([q, q]), still, still, still)
-    (expected,) = [points(line) for line in drawn(run.plot_shape(0.0).axes[0])]
+    expected = [points(line) for line in drawn(run.plot_shape(0.0).axes[0])]
     for point in (q, tt.OperatingPoint(m, q)):
-        (shown,) = [points(line) for line in drawn(tt.plot_shape(m, point).axes[0])]
-        np.testing.assert_array_equal(shown, expected)
+        for shown, line in zip(drawn(tt.plot_shape(m, point).axes[0]), expected, strict=True):
+            np.testing.assert_array_equal(points(shown), line)
     with pytest.raises(tt.ModelError, match="open"):
         tt.plot_shape(m, np.add(q, [0.1, 0.0, 0.0]))
     swing = tt.System("swing")
