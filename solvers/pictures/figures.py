@@ -256,7 +256,7 @@ def _place(axes: Any, points: Array, up: Array) -> None:
     for k, axis in enumerate("xyz"):
         ends = middle[k] - 0.52 * room[k], middle[k] + 0.52 * room[k]
         axes.set(**{f"{axis}lim": ends[::-1] if k == upright and up[k] < 0 else ends, f"{axis}label": f"{axis} [m]"})
-        axes.locator_params(axis=axis, nbins=max(1, round(6 * room[k] / room.max() - 0.5)))  # numbers do not overlap on short axes
+        axes.locator_params(axis=axis, nbins=max(1, round(6 * room[k] / room.max() - 0.5)))  # without overlaps
     axes.view_init(elev=18, azim=-60, vertical_axis="xyz"[upright])
     axes.set_box_aspect(room, zoom=0.95)  # labels of axes are not counted by the layout
 
