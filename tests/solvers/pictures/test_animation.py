@@ -26,7 +26,7 @@ BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "
 
 FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync", "--enable-logging=stderr", "--virtual-time-budget=3000", "--dump-dom"),
+    *("--disable-component-update", "--disable-sync", "--enable-logging=stderr", "--virtual-time-budget=30000", "--dump-dom"),
     *("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
 ]
 
