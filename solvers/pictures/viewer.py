@@ -27,7 +27,7 @@ _STEPS = 1000
 
 
 @runtime_checkable
-class Motion(Protocol):
+class Shown(Protocol):
     """A trajectory: its model, and configurations `q` (n, nq) at times `t` (n, s)."""
 
     model: Model
@@ -133,7 +133,7 @@ class Viewer:
 
 
 def view(
-    what: Model | Motion, q: Any = None, visuals: Mapping[str, Any] | None = None, host: str = "127.0.0.1", port: int = 8080
+    what: Model | Shown, q: Any = None, visuals: Mapping[str, Any] | None = None, host: str = "127.0.0.1", port: int = 8080
 ) -> Viewer:
     """Open a live view in a browser: of a model with a slider for each coordinate's change, or of a trajectory that plays.
 
@@ -158,7 +158,7 @@ def view(
     ModelError
         Where viser is not installed (``pip install "titop[view]"``), or for anything but a model or a trajectory with states.
     """
-    if not (isinstance(what, Model) or (isinstance(what, Motion) and len(what.t))):
+    if not (isinstance(what, Model) or (isinstance(what, Shown) and len(what.t))):
         expected = "a model, or a trajectory with states"
         raise ModelError(Finding("wrong-type", "what", type(what).__name__, expected, "write tt.view(s.resolve())"))
     try:
@@ -166,7 +166,7 @@ def view(
     except ImportError:
         raise missing_extra("viser", "view", "view", "that package, which shows scenes in a browser") from None
     model = what if isinstance(what, Model) else what.model
-    shown = what.q if isinstance(what, Motion) else model.integrate(what.neutral() if q is None else q, np.zeros(what.nv))[None]
+    shown = what.q if isinstance(what, Shown) else model.integrate(what.neutral() if q is None else q, np.zeros(what.nv))[None]
     scene = Scene(model, shown, read_visuals(model, {} if visuals is None else visuals))
     viewer = Viewer(scene, viser.ViserServer(host=host, port=port, label=str(model.name), verbose=False))
     if isinstance(what, Model):
@@ -191,7 +191,7 @@ def _add_sliders(viewer: Viewer, model: Model) -> None:
         viewer.sliders[name] = slider
 
 
-def _add_player(viewer: Viewer, trajectory: Motion) -> None:
+def _add_player(viewer: Viewer, trajectory: Shown) -> None:
     """Add a slider of time and a switch, and play."""
     t, gui = trajectory.t, viewer._server.gui
     duration = float(t[-1] - t[0]) or 1.0
