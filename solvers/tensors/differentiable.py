@@ -335,7 +335,7 @@ class OwnFunction(Differentiable):
             rows = np.array([[w, z, -y, -x], [-z, w, x, -y], [y, -x, w, -z]])  # vector part of conj(q) times dq
             scale = 2.0 / np.linalg.norm(given[:, at : in_q.stop], axis=1)
             back[:, turned : in_v.stop, at : in_q.stop] = np.moveaxis(rows * scale, -1, 0)
-            if in_q.start < at:
+            if in_q.start < at and len(q):  # older SciPy has no rotations of no rows
                 rotation = Rotation.from_quat(q[:, at : in_q.stop]).as_matrix()
                 back[:, in_v.start : turned, in_q.start : at] = rotation.swapaxes(1, 2)
         return back
