@@ -131,11 +131,7 @@ class ProgramFunction:
             rows = tuple({len(stack) for stack in stacks})
             if len(rows) == 1 and not (results := self._computed(stacks, rows))[-1][:, -1].any():
                 return self._shaped(results, rows)
-        known, first = arguments_of(self.program, self.name), dict(zip(self._arguments, state, strict=False))
-        named = first | others
-        unknown = [name for name in others if name not in known or name in first] or state[len(first) :]
-        if unknown:
-            raise TypeError(f"{self.name} takes {', '.join(known)}, each once, not {', '.join(map(str, unknown))}")
+        named = named_arguments(self.program, self.name, state, others)
         read = [self._read(name, named.get(name)) for name in self._names]
         counts = {len(array) for array in read if array.ndim == 2}
         if len(counts) > 1:
@@ -189,10 +185,18 @@ class ProgramFunction:
         return array
 
 
-def arguments_of(program: ModelProgram, name: str) -> list[str]:
-    """Return what a function takes: its arguments, and all others of the program on which functions of a state may depend."""
+def named_arguments(program: ModelProgram, name: str, state: Sequence[Any], others: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a function by name, from those given in order and those given by name.
+
+    A function takes its own, and all others of the program on which functions of a state may depend. Raises `TypeError` for
+    any other, and for one that is given twice.
+    """
     more = () if name == CLOSED_LOOP else ("u", "x", "parameters")
-    return list(dict.fromkeys([*_ARGUMENTS[name], *(of for of in more if of in program.at), *program.functions[name].inputs]))
+    known = dict.fromkeys([*_ARGUMENTS[name], *(of for of in more if of in program.at), *program.functions[name].inputs])
+    first = dict(zip(_ARGUMENTS[name], state, strict=False))
+    if unknown := [of for of in others if of not in known or of in first] or state[len(first) :]:
+        raise TypeError(f"{name} takes {', '.join(known)}, each once, not {', '.join(map(str, unknown))}")
+    return first | dict(others)
 
 
 def _real(name: str, array: Array) -> Array:

@@ -15,8 +15,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.solvers.programs.c_code import number_type
 from titop.solvers.programs.cuda_code import NOT_FINITE, NOT_UNIT, cuda_text
-from titop.solvers.programs.model_program import ModelProgram, arguments_of, program, without_health
-from titop.solvers.programs.tracing import FUNCTIONS
+from titop.solvers.programs.model_program import ModelProgram, named_arguments, program, without_health
 from titop.solvers.programs.trusted_program import HEALTH
 from titop.solvers.support.extras import import_cupy
 
@@ -139,12 +138,7 @@ class GpuFunction:
 
     def __call__(self, *state: Any, status: Any = None, **others: Any) -> Any:
         """Return the function at one state or at stacked ones; a tuple of arrays if there are several. See `Model.on_gpu`."""
-        known, arguments, xp = arguments_of(self.program, self.name), FUNCTIONS[self.name].arguments, self._arrays.xp
-        named = dict(zip(arguments, state, strict=False))
-        unknown = [name for name in others if name not in known or name in named] or state[len(named) :]
-        if unknown:
-            raise TypeError(f"{self.name} takes {', '.join(known)}, each once, not {', '.join(map(str, unknown))}")
-        named |= others
+        named, xp = named_arguments(self.program, self.name, state, others), self._arrays.xp
         given = [self._read(name, named.get(name)) for name in self._inputs]
         n, is_one = self._arrays.count(self.name, given), all(array.ndim == 1 for array in given)
         by_columns = next((array.strides[0] < array.strides[1] for array in given if array.ndim == 2), False)
@@ -163,8 +157,7 @@ class GpuFunction:
         return results[0] if len(results) == 1 else tuple(results)
 
     def _read(self, name: str, value: Any) -> Any:
-        default = self.program.at[name] if name in ("q", "parameters") else np.zeros(len(self.program.at[name]))
-        return self._arrays.read(name, value, self.program.names[name], default)
+        return self._arrays.read(name, value, self.program.names[name], self.program.at[name])
 
     def _empty(self, shape: tuple[int, ...], n: int, by_columns: bool) -> Any:
         """Return an array (n, ...) for results: rows, or a column for each entry."""
