@@ -13,8 +13,12 @@ from titop.solvers.native.kernel import helper
 #: How many ports of a block can be out of use: one has a bit in an integer.
 SPARED_PORTS = 62
 
-#: The tables of a system with closures and gears, with what is known of its blocks; a motion, `a` or the efforts that cause it.
-System, Motion = namedtuple("System", "ints floats numbers stages law loops"), namedtuple("Motion", "q v a")
+#: The tables of a system, with what is known of its blocks; the same with the table of its closures and gears.
+Tables, ClosedTables = namedtuple("Tables", "ints floats numbers stages law"), namedtuple("ClosedTables", "tables loops")
+#: A state. Along its coordinates: what is known and what is sought, and where motion is imposed (None: nowhere).
+State, Along = namedtuple("State", "q v"), namedtuple("Along", "v a effort imposed")
+#: The rooms of the passes of derivatives: motions, poses, sums over subtrees, and columns of the coordinates.
+Rooms = namedtuple("Rooms", "work world sums columns")
 
 
 @helper
