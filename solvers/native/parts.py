@@ -151,24 +151,19 @@ class AbsentFields(FunctionPass):
     def run_pass(self, state: Any) -> bool:
         code, steps = state.func_ir, [step for block in state.func_ir.blocks.values() for step in block.find_insts(ir.Assign)]
 
-        def origin(value: Any) -> Any:
+        def known(value: Any) -> Any:
+            """Return the type of what is an argument or a part of one, or the variables that a tuple is made of."""
             while isinstance(value, ir.Var) or getattr(value, "op", None) == "exhaust_iter":
                 value = guard(get_definition, code, value) if isinstance(value, ir.Var) else value.value
-            return value
-
-        def known(value: Any) -> Any:
-            """Return the type of what is an argument or a part of one."""
-            value = origin(value)
-            if isinstance(value, ir.Arg):
-                return state.args[value.index]
-            if (way := getattr(value, "op", None)) not in ("getattr", "static_getitem"):
+            way = getattr(value, "op", None)
+            if isinstance(value, ir.Arg) or way == "build_tuple":
+                return value.items if way else state.args[value.index]
+            whole = known(value.value) if way in ("getattr", "static_getitem") else None
+            if isinstance(whole, list):
+                return known(whole[value.index])
+            if not isinstance(whole, types.BaseTuple):
                 return None
-            whole = origin(value.value)
-            if way == "static_getitem" and getattr(whole, "op", None) == "build_tuple":
-                return known(whole.items[value.index])
-            if not isinstance(kind := known(whole), types.BaseTuple):
-                return None
-            return kind.types[value.index if way == "static_getitem" else kind.fields.index(value.attr)]
+            return whole.types[value.index if way == "static_getitem" else whole.fields.index(value.attr)]
 
         absent = [step for step in steps if isinstance(step.value, ir.Expr) and isinstance(known(step.value), types.NoneType)]
         for step in absent:

@@ -62,8 +62,7 @@ def constrained(system, tree, spare, state, tau, rooms, hybrid, a):
     Of `hybrid` dynamics it says where motion is imposed, which `a` then gives, and where the mass matrix and the efforts needed
     in all go to; it is None in forward dynamics.
     """
-    tables, loops = system
-    ints, floats, law = tables.ints, tables.floats, tables.law
+    (tables, loops), (ints, floats, _, _, law) = system, system.tables
     work, world, (matrix, room, sides, vectors, chosen, columns, gram) = rooms
     k, m, n, error, bias = loops[0, layout.ROWS], loops[0, layout.ROWS] - loops[0, layout.FOLLOWERS], a.size, sides[0], sides[1]
     jacobian, folded, lengths, start = room[:k], room[k:], vectors[0], vectors[1]

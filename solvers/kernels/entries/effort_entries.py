@@ -6,7 +6,7 @@ import numpy as np
 
 from titop.blocks.basics.choices import nowhere, select
 from titop.solvers.kernels.entries.pair import pair
-from titop.solvers.kernels.equations.whole_passes import outward_whole, sizes_fit, status_of, status_of_rows
+from titop.solvers.kernels.equations.whole_passes import moving_rooms, outward_whole, sizes_fit, status_of, status_of_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import State, Tables, bias_at
 from titop.solvers.kernels.interface.stages import address_of, call_block, call_interaction
@@ -102,8 +102,7 @@ def passive_efforts(ints, floats, numbers, stages, bare, asked, q, v, efforts):
         add_springs(ints, floats, q, v, efforts)
     if LAWS:
         law, state = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype), State(q, v)
-        work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype)
-        world = np.empty((ints[0, layout.ELEMENTS], 12), q.dtype)
+        work, world = moving_rooms(ints, layout.INVERSE_COLUMNS, q)
         status = outward_whole(Tables(ints, floats, numbers, stages, law), state, work, world)
         if status != layout.OK:
             return status
@@ -137,8 +136,7 @@ def actuation_rows(ints, floats, numbers, stages, places, acting, motors, q, res
     if status_of(q) != layout.OK:
         return layout.NOT_FINITE
     law, still = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, np.zeros(ints[0, layout.NV], q.dtype)
-    work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype)
-    world = np.empty((ints[0, layout.ELEMENTS], 12), q.dtype)
+    work, world = moving_rooms(ints, layout.INVERSE_COLUMNS, q)
     tables, state = Tables(ints, floats, numbers, stages, law), State(q, still)
     status = outward_twists(tables, state, work)
     if status != layout.OK:

@@ -162,9 +162,8 @@ def momentum_matrix(ints, floats, numbers, stages, q, matrix):
     n, count = ints[0, layout.NV], ints[0, layout.ELEMENTS]
     if q.size != ints[0, layout.NQ] or matrix.shape[0] != 6 or matrix.shape[1] != n:
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    law, still = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, np.zeros(n, q.dtype) if LAWS else None
     work = np.empty((count, layout.FORWARD_COLUMNS), q.dtype)
-    still = np.zeros(n, q.dtype) if LAWS else None
     status = outward_poses(Tables(ints, floats, numbers, stages, law), State(q, still), work)
     if status != layout.OK:
         return status
@@ -201,9 +200,8 @@ def inverse_mass_matrix(ints, floats, numbers, stages, tree, q, inverse):
     n = ints[0, layout.NV]
     if q.size != ints[0, layout.NQ] or inverse.shape[0] != n or inverse.shape[1] != n:
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    law, still = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, np.zeros(n, q.dtype) if LAWS else None
     work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype)
-    still = np.zeros(n, q.dtype) if LAWS else None
     status = outward_poses(Tables(ints, floats, numbers, stages, law), State(q, still), work)
     if status != layout.OK:
         return status

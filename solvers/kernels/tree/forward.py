@@ -192,8 +192,7 @@ def _transmit(tables, i, bias, work, row, left, kept):
 @helper
 def outward_accelerations(tables, along, work, multi):
     """From the world outwards: free accelerations into `a`, efforts of imposed motions into `effort`."""
-    ints, floats, law = tables.ints, tables.floats, tables.law
-    v, a, effort, imposed = along
+    (ints, floats, _, _, law), (v, a, effort, imposed) = tables, along
     for i in range(1, ints[0, layout.ELEMENTS]):
         k, kind = ints[i, layout.V], ints[i, layout.KIND]
         motion = parent_motion(ints, law, work, i, layout.ACC, layout.PORT_ACC)
