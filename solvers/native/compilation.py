@@ -17,7 +17,7 @@ from titop.solvers.native.calling import obstacle
 from titop.solvers.native.identity import KNOWN_TO_NUMBA
 from titop.solvers.native.intrinsics import type_of
 from titop.solvers.native.lanes import LANES, LANES_ADDRESS
-from titop.solvers.native.parts import PartCompiler, SharedPartCompiler, for_any_processor, known_operators
+from titop.solvers.native.parts import PartCompiler, PlainCompiler, SharedPartCompiler, for_any_processor, known_operators
 from titop.solvers.native.pieces import CodePiece
 from titop.solvers.native.signatures import Signature, Type, lies_in_lanes
 
@@ -30,6 +30,7 @@ _BLOCKS = "titop.blocks."
 _ENTRY: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _PART = {**_ENTRY, "pipeline_class": PartCompiler}
 _SHARED = {**_ENTRY, "pipeline_class": SharedPartCompiler}
+_PLAIN = {**_ENTRY, "pipeline_class": PlainCompiler}
 _HELPER: dict[str, Any] = {
     **_PART,
     "forceinline": True,
@@ -37,7 +38,7 @@ _HELPER: dict[str, Any] = {
 }
 
 #: Helpers of kernels that numba calls itself.
-_DISPATCHED = {name: value for name, value in _HELPER.items() if name != "pipeline_class"}
+_DISPATCHED = {**_HELPER, "pipeline_class": PlainCompiler}
 
 
 def inlined(function: Callable[..., Any]) -> Any:
@@ -47,12 +48,12 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 def part(function: Callable[..., Any]) -> Any:
     """Return numba's form of a function that becomes part of the stage that calls it, and may allocate memory."""
-    return njit(**(_PART if obstacle() is None else _ENTRY))(function)
+    return njit(**(_PART if obstacle() is None else _PLAIN))(function)
 
 
 def shared(function: Callable[..., Any]) -> Any:
     """Return numba's form of a function that is compiled once for all kernels that call it."""
-    return _for_any_number(njit(**(_SHARED if obstacle() is None else _ENTRY))(function))
+    return _for_any_number(njit(**(_SHARED if obstacle() is None else _PLAIN))(function))
 
 
 @typeof_impl.register(FunctionType)

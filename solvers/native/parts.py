@@ -17,10 +17,11 @@ from unittest.mock import patch
 
 import llvmlite.binding as llvm
 from numba import _dynfunc  # type: ignore[attr-defined]
-from numba.core import cgutils, config, lowering, typed_passes, types, untyped_passes
+from numba.core import cgutils, config, ir, lowering, typed_passes, types, untyped_passes
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, _LowerResult
-from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, _LowerResult
+from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
+from numba.core.ir_utils import get_definition, guard
 
 from titop.solvers.native.identity import hashed, identity_of
 from titop.solvers.native.lowering import KernelLowering, calling
@@ -138,6 +139,39 @@ class Writing(typed_passes.NativeLowering):
         return True
 
 
+@register_pass(mutates_CFG=False, analysis_only=False)
+class AbsentFields(FunctionPass):
+    """Writes None where a part of an argument is known to be, so that numba drops branches as it does for arguments."""
+
+    _name = "titop_absent_fields"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        code, steps = state.func_ir, [step for block in state.func_ir.blocks.values() for step in block.find_insts(ir.Assign)]
+
+        def known(value: Any) -> Any:
+            """Return the type of what is an argument or a part of one, or the variables that a tuple is made of."""
+            while isinstance(value, ir.Var) or getattr(value, "op", None) == "exhaust_iter":
+                value = guard(get_definition, code, value) if isinstance(value, ir.Var) else value.value
+            way = getattr(value, "op", None)
+            if isinstance(value, ir.Arg) or way == "build_tuple":
+                return value.items if way else state.args[value.index]
+            whole = known(value.value) if way in ("getattr", "static_getitem") else None
+            if isinstance(whole, list):
+                return known(whole[value.index])
+            if not isinstance(whole, types.BaseTuple):
+                return None
+            return whole.types[value.index if way == "static_getitem" else whole.fields.index(value.attr)]
+
+        absent = [step for step in steps if isinstance(step.value, ir.Expr) and isinstance(known(step.value), types.NoneType)]
+        for step in absent:
+            step.value = ir.Const(None, step.loc)
+            code._definitions[step.target.name] = [step.value]
+        return bool(absent)
+
+
 class PartCompiler(CompilerBase):
     """Numba's compiler with the passes that kernels need, and a `Part` for its result."""
 
@@ -145,6 +179,7 @@ class PartCompiler(CompilerBase):
         untyped_passes.TranslateByteCode,
         untyped_passes.FixupArgs,
         untyped_passes.IRProcessing,
+        AbsentFields,
         untyped_passes.DeadBranchPrune,
         untyped_passes.GenericRewrites,
         untyped_passes.ReconstructSSA,
@@ -167,6 +202,16 @@ class PartCompiler(CompilerBase):
         passes = PassManager("kernel")
         for step in self._PASSES:
             passes.add_pass(step, step.__name__)
+        passes.finalize()
+        return [passes]
+
+
+class PlainCompiler(CompilerBase):
+    """Numba's own, where kernels are called through numba."""
+
+    def define_pipelines(self) -> list[PassManager]:
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.add_pass_after(AbsentFields, untyped_passes.IRProcessing)
         passes.finalize()
         return [passes]
 

@@ -24,7 +24,7 @@ from titop.solvers.kernels.closures.least_norm import add_least, take_least
 from titop.solvers.kernels.equations.linearise import linearise, linearise_blocks, sum_rows
 from titop.solvers.kernels.equations.whole_passes import moving_rooms, outward_whole
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.records import Motion
+from titop.solvers.kernels.interface.records import Rooms, State
 from titop.solvers.kernels.interface.stages import entry_at
 from titop.solvers.kernels.tree.factor import solve_rows, solve_triangles
 from titop.solvers.kernels.tree.kinematics import world_poses
@@ -53,28 +53,16 @@ def with_forces(floats, forces, q):
 
 @shared
 def slopes_rooms(ints, paths, loops, law, q):
-    """Return the rooms of `slopes_with_closures`, `work` and `world` first; `law` is None for rigid systems."""
+    """Return the rooms of `slopes_with_closures`, the passes' first; `law` is None for rigid systems."""
     n, slopes = ints[0, layout.NV], law
     if law is not None:
         slopes = np.empty((1, ints[0, layout.SLOPES_SIZE]), q.dtype)
-    of_closures = (
-        np.empty((loops[0, layout.ROWS], ANSWER_COLUMNS), q.dtype),
-        np.empty((2, 36), q.dtype),
-        np.empty((MOVED_ROWS, n), q.dtype),
-        np.empty((1, 36), q.dtype),
-        np.empty((2, n), np.int64),
-    )
+    answers, wrenches = np.empty((loops[0, layout.ROWS], ANSWER_COLUMNS), q.dtype), np.empty((2, 36), q.dtype)
+    moved, frames, moving = np.empty((MOVED_ROWS, n), q.dtype), np.empty((1, 36), q.dtype), np.empty((2, n), np.int64)
     sums = np.empty((sum_rows(ints), layout.SUM_COLUMNS if law is None else layout.FULL_COLUMNS), q.dtype)
     work, world = moving_rooms(ints, layout.FORWARD_COLUMNS, q)
-    return (
-        work,
-        world,
-        slopes,
-        sums,
-        np.empty((paths.shape[1], layout.COLUMN_COLUMNS), q.dtype),
-        np.empty(n, q.dtype),
-        of_closures,
-    )
+    columns = np.empty((paths.shape[1], layout.COLUMN_COLUMNS), q.dtype)
+    return Rooms(work, world, sums, columns), slopes, np.empty(n, q.dtype), (answers, wrenches, moved, frames, moving)
 
 
 @shared
@@ -82,26 +70,22 @@ def slopes_with_closures(system, paths, motion, rooms, known, rows_only, changes
     """Write the derivatives of inverse dynamics, closures acting with known multipliers, and of the constraints' `rows`.
 
     Poses, twists and laws may be `known`; with `rows_only` nothing of use is written into `changes`. The `motion` is a
-    `Motion` and the multipliers. Returns a status.
+    `State`, accelerations and multipliers. Returns a status.
     """
-    (ints, floats, numbers, stages, law, loops), ((q, v, a), multipliers) = system, motion
-    work, world, slopes, sums, columns, efforts, of_closures = rooms
-    status = layout.OK
+    (tables, loops), (state, a, multipliers), (passes, slopes, efforts, of_closures) = system, motion, rooms
+    status, world = layout.OK, passes.world
     if known == layout.UNKNOWN:
-        status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
+        status = outward_whole(tables, state, passes.work, world)
     if status != layout.OK:
         return status
-    world_poses(ints, law, work, world)
-    write_closure_wrenches(ints, floats, law, loops, world, multipliers)
-    status = linearise_blocks(
-        ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, columns, efforts, layout.KNOWN
-    )
+    world_poses(tables.ints, tables.law, passes.work, world)
+    write_closure_wrenches(tables.ints, tables.floats, tables.law, loops, world, multipliers)
+    status = linearise_blocks(tables, slopes, state, a, passes, efforts, layout.KNOWN)
     if status != layout.OK:
         return status
     if not rows_only:
-        linearise(ints, floats, law, slopes, paths, q, v, work, world, sums, columns, changes)
-    passes = work, world, sums, columns
-    closure_slopes(system, paths, multipliers, v, passes, of_closures, changes[0], rows)
+        linearise(tables, slopes, paths, state, passes, changes)
+    closure_slopes(system, paths, multipliers, state.v, passes, of_closures, changes[0], rows)
     return layout.OK
 
 
@@ -110,7 +94,7 @@ def turning_rows(system, paths, q, w, rooms, changes, rows):
     """Return the derivatives (k x nv) of ``J w`` by q, beside room for others, and a status."""
     k, n = system.loops[0, layout.ROWS], w.size
     turning = np.empty((k, n), w.dtype)
-    motion = Motion(q, w, np.zeros(n, w.dtype)), np.zeros(k, w.dtype)
+    motion = State(q, w), np.zeros(n, w.dtype), np.zeros(k, w.dtype)
     status = slopes_with_closures(system, paths, motion, rooms, layout.UNKNOWN, True, changes, rows)
     for i in range(k):
         for j in range(n):

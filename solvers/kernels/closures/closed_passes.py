@@ -30,30 +30,29 @@ from titop.solvers.native.kernel import helper, shared
 
 
 @helper
-def efforts_and_constraints(system, motion, rooms, efforts, sides, jacobian):
+def efforts_and_constraints(system, state, a, rooms, efforts, sides, jacobian):
     """From a motion to the tree's efforts, and the constraints' values, second derivatives and Jacobian; return a status.
 
     Accelerations enter the second derivatives, in `sides` (3 x k) behind the values, but those of gears, which are zero.
     """
-    (ints, floats, numbers, stages, law, _), (q, v, a), (work, world) = system, motion, rooms
-    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
+    status = outward_whole(system.tables, state, *rooms)
     if status == layout.OK:
-        status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, efforts, layout.KNOWN)
+        status = inverse_from(system.tables, state, a, *rooms, efforts, layout.KNOWN)
     if status == layout.OK:
-        constraints_at(system, q, v, rooms, sides, jacobian)
+        constraints_at(system, state, rooms, sides, jacobian)
     return status
 
 
 @helper
-def constraints_at(system, q, v, rooms, sides, jacobian):
+def constraints_at(system, state, rooms, sides, jacobian):
     """Write the constraints' values, second derivatives and Jacobian, from known twists, laws and accelerations."""
     if system.loops[0, layout.RIGIDS] > 0:
-        world_poses(system.ints, system.law, *rooms)
-    constraints(system, q, v, rooms, sides[0], jacobian, sides[1])
+        world_poses(system.tables.ints, system.tables.law, *rooms)
+    constraints(system, state, rooms, sides[0], jacobian, sides[1])
 
 
 @shared
-def constrained(system, tree, spare, motion, rooms, hybrid, a):
+def constrained(system, tree, spare, state, tau, rooms, hybrid, a):
     """From a state and efforts to the accelerations of a system with rigid closures; return a status.
 
     Followers of gears are folded into their leaders, whose `tree` is given; the remaining m constraints have multipliers.
@@ -63,7 +62,7 @@ def constrained(system, tree, spare, motion, rooms, hybrid, a):
     Of `hybrid` dynamics it says where motion is imposed, which `a` then gives, and where the mass matrix and the efforts needed
     in all go to; it is None in forward dynamics.
     """
-    (ints, floats, numbers, stages, law, loops), (q, v, tau) = system, motion
+    (tables, loops), (ints, floats, _, _, law) = system, system.tables
     work, world, (matrix, room, sides, vectors, chosen, columns, gram) = rooms
     k, m, n, error, bias = loops[0, layout.ROWS], loops[0, layout.ROWS] - loops[0, layout.FOLLOWERS], a.size, sides[0], sides[1]
     jacobian, folded, lengths, start = room[:k], room[k:], vectors[0], vectors[1]
@@ -75,16 +74,16 @@ def constrained(system, tree, spare, motion, rooms, hybrid, a):
             if imposed[j]:
                 start[j] = a[j]
         unfold_vector(loops, floats, start)  # what follows imposed motions
-    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
+    status = outward_whole(tables, state, work, world)
     if status != layout.OK:
         return status
     if spare is not None:
         for j in range(law.size):
             spare[0, j] = law[0, j]
-    mass_and_efforts_of(ints, floats, law, q, v, start, work, world, a, matrix)
+    mass_and_efforts_of(tables, state, start, work, world, a, matrix)
     r, weight = 0, 0.0
     if m > 0 or hybrid is not None:
-        constraints_at(system, q, v, (work, world), sides, jacobian)
+        constraints_at(system, state, (work, world), sides, jacobian)
         fold_rows(loops, floats, jacobian, folded)
         leaders_lengths(loops, floats, lengths)
         for j in range(n if loops[0, layout.STIFFENED] else 0):
@@ -123,7 +122,7 @@ def constrained(system, tree, spare, motion, rooms, hybrid, a):
         for j in range(n):
             alone[j] = columns[j, r]
         unfold_vector(loops, floats, alone)
-        if contradicted(jacobian, error, bias, v, a, alone):
+        if contradicted(jacobian, error, bias, state.v, a, alone):
             return layout.INCONSISTENT
     if hybrid is not None:
         for i in range(n):
@@ -230,13 +229,10 @@ def constrained_rooms(loops, n, q):
     """
     k, followers = loops[0, layout.ROWS], loops[0, layout.FOLLOWERS]
     m, r = k - followers, max(loops[0, layout.RANK] - followers, 0)
-    space = np.empty((k + m + n + 2, n), q.dtype)
-    return (
-        space[k + m : k + m + n],
-        space[: k + m],
+    space, sides, chosen = (
+        np.empty((k + m + n + 2, n), q.dtype),
         np.empty((3, k), q.dtype),
-        space[k + m + n :],
         np.empty(rows_to_choose(loops, n), q.dtype),
-        np.empty((n, r + 1), q.dtype),
-        np.empty((r, r + 1), q.dtype),
     )
+    matrix, rows, vectors = space[k + m : k + m + n], space[: k + m], space[k + m + n :]
+    return matrix, rows, sides, vectors, chosen, np.empty((n, r + 1), q.dtype), np.empty((r, r + 1), q.dtype)

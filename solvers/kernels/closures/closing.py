@@ -45,11 +45,12 @@ def closing_step(sizes, imposed, there, step, closed, told):
 
     Coordinates that are `imposed` are held; distances are over the coordinates' `sizes`. `told` receives the largest error,
     what is left of the last constraint that acts beside the others, over the largest, and how many are independent. `there`
-    are the system, q, v, and `work` and `world`. Return a status.
+    are the system, the state, and `work` and `world`. Return a status.
     """
-    system, q, v, (work, world) = there
-    ints, floats, numbers, stages, law, loops = system
-    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
+    system, state, (work, world) = there
+    (tables, loops), v = system, state.v
+    ints, floats = tables.ints, tables.floats
+    status = outward_whole(tables, state, work, world)
     if status != layout.OK:
         return status
     n, k, followers = v.size, loops[0, layout.ROWS], loops[0, layout.FOLLOWERS]
@@ -57,8 +58,8 @@ def closing_step(sizes, imposed, there, step, closed, told):
     jacobian, folded, sides = np.empty((k, n)), np.empty((m, n)), np.empty((3, k))
     lengths, chosen, which = np.empty(n), np.empty(min(m, n)), np.empty(k)
     error = sides[0]
-    world_poses(ints, law, work, world)
-    constraints(system, q, v, (work, world), error, jacobian, sides[1])
+    world_poses(ints, tables.law, work, world)
+    constraints(system, state, (work, world), error, jacobian, sides[1])
     told[0] = 0.0
     for c in range(k):
         told[0] = max(told[0], abs(error[c]))
@@ -146,7 +147,7 @@ def close(precision, sizes, plain, imposed, there, step, closed, told):
         if told[0] > 0.9 * least:
             return False
         least = told[0]
-        move(there[0].ints, plain, there[1], step)
+        move(there[0].tables.ints, plain, there[1].q, step)
     return False
 
 

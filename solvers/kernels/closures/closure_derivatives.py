@@ -69,7 +69,7 @@ def closure_slopes(system, paths, multipliers, v, passes, rooms, dq, rows):
     the poses of both ports and of the second in the first (1 x 36), and which coordinates move the ports, and which of these
     each is (2 x nv).
     """
-    (ints, floats, _, _, law, loops), (work, world, sums, columns) = system, passes
+    ((ints, floats, _, _, law), loops), (work, world, sums, columns) = system, passes
     answers, wrenches, moved, frames, moving = rooms
     rows[:] = 0.0
     row, k = loops[0, layout.FIRST_RIGID], 0

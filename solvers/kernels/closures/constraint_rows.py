@@ -29,12 +29,12 @@ def port_acceleration(ints, floats, law, work, row):
 
 
 @shared
-def constraints(system, q, v, rooms, error, jacobian, bias):
+def constraints(system, state, rooms, error, jacobian, bias):
     """Write the values, the Jacobian (k x nv; none if 0 x nv) and the bias of all constraints: rigid closures', then gears'.
 
     `rooms` are `work`, with twists and the accelerations where no coordinate is accelerated, and the poses of all elements.
     """
-    (ints, floats, _, _, law, loops), (work, world) = system, rooms
+    ((ints, floats, _, _, law), loops), (q, v), (work, world) = system, state, rooms
     row, k = loops[0, layout.FIRST_RIGID], 0
     for _ in range(loops[0, layout.RIGIDS]):
         turn, r = relative_pose(ints, floats, law, world, row)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.records import Tables
 from titop.solvers.kernels.interface.stages import address_of, call_interaction, floats_at, ints_at, part_of, row_at, vector_at
 from titop.solvers.kernels.ports.interactions import loads_of, next_interaction
 from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, composed_pose, dot, put_pose, scaled, six, transport
@@ -36,7 +37,7 @@ def interaction_slopes(ints, rows, law, slopes, numbers, number_count, stages, k
     row = table[0, layout.FIRST_INTERACTION]
     for _ in range(table[0, layout.INTERACTIONS]):
         answer = address_of(result, table[row, layout.SLOPES])
-        status = call_interaction(table, of_laws, addresses, record, row, layout.ACT_SLOPES, answer)
+        status = call_interaction(Tables(table, None, of_laws, addresses, record), row, layout.ACT_SLOPES, answer)
         if status != layout.OK:
             return status
         row = next_interaction(table, row)
@@ -69,12 +70,13 @@ def interaction_holding(ints, rows, law, sums, sum_rows, columns):
 
 
 @helper
-def subtract_interaction_slopes(ints, floats, law, slopes, paths, sums, columns, dq, dv):
+def subtract_interaction_slopes(tables, slopes, paths, rooms, dq, dv):
     """Subtract what changes of all interactions with q and v from the derivatives of the efforts."""
+    (ints, floats, _, _, law), (_, _, sums, columns) = tables, rooms
     if ints[0, layout.INTERACTIONS] > 0:
-        tables = address_of(ints, 0), ints.shape[0], address_of(floats, 0), address_of(law, 0), address_of(slopes, 0)
+        told = address_of(ints, 0), ints.shape[0], address_of(floats, 0), address_of(law, 0), address_of(slopes, 0)
         motions = address_of(paths, 0), paths.shape[0], paths.shape[1], address_of(sums, 0), sums.shape[0], sums.shape[1]
-        if interaction_changes((*tables, *motions, address_of(columns, 0), address_of(dq, 0), address_of(dv, 0))) != layout.OK:
+        if interaction_changes((*told, *motions, address_of(columns, 0), address_of(dq, 0), address_of(dv, 0))) != layout.OK:
             dq[:] = np.nan
 
 
@@ -86,18 +88,14 @@ def interaction_changes(ints, rows, floats, law, slopes, paths, kinds, count, su
     ways, n = ints_at(paths, kinds, count), table[0, layout.NV]
     bases, moved = floats_at(sums, sum_rows, sum_columns), floats_at(columns, count, layout.COLUMN_COLUMNS)
     by_q, by_v, row = floats_at(dq, n, n), floats_at(dv, n, n), table[0, layout.FIRST_INTERACTION]
-    room = np.empty((1, _largest_room(table, n)), changes.dtype)
+    tables, room = Tables(table, bodies, None, None, record), np.empty((1, _largest_room(table, n)), changes.dtype)
     for _ in range(table[0, layout.INTERACTIONS]):
         _subtract_own(table, changes, row, by_q, by_v)
         if table[row, layout.ACT_PORTS] > 0:
-            of_rows = (
-                table[row, layout.SLOPES],
-                6 if table[row + 1, layout.LAST] < 0 else 0,
-                rows_of(table, row),
-                6 * table[row, layout.ACT_PORTS],
-            )
-            frames = frames_at(table, row)  # what acts on the world nobody asks for
-            write_changes(table, bodies, record, changes, of_rows, frames, ways, bases, moved, row, n, room)
+            first = 6 if table[row + 1, layout.LAST] < 0 else 0  # what acts on the world nobody asks for
+            of_ports, frames = 6 * table[row, layout.ACT_PORTS], frames_at(table, row)
+            of_rows = table[row, layout.SLOPES], first, rows_of(table, row), of_ports, frames
+            write_changes(tables, changes, of_rows, ways, bases, moved, row, room)
             _subtract_changes(table, changes, ways, moved, row, room, by_q, by_v)
         row = next_interaction(table, row)
     return layout.OK
@@ -149,13 +147,13 @@ def _subtract_own(ints, slopes, row, dq, dv):
 
 
 @helper
-def write_changes(ints, floats, law, slopes, of_rows, frames, paths, sums, columns, row, nv, room):
+def write_changes(tables, slopes, of_rows, paths, sums, columns, row, room):
     """Write how what an interaction says changes with each coordinate and rate, and its ports' poses, into `slopes`.
 
-    `of_rows` are: where the derivatives of that stand there, the first row that is asked for, how many there are, and how many
-    change with the interaction's coordinates. `frames` says where there is room for the poses.
+    `of_rows` are: where the derivatives of that stand there, the first row that is asked for, how many there are, how many
+    change with the interaction's coordinates, and where there is room for the poses.
     """
-    at, first, rows, by_own = of_rows
+    ints, law, nv, (at, first, rows, by_own, frames) = tables.ints, tables.law, tables.ints[0, layout.NV], of_rows
     ports, coordinates, width = ints[row, layout.ACT_PORTS], ints[row, layout.ACT_COORDINATES], width_of(ints, row)
     by_twists, by_v = 6 * max(ports - 1, 0), rows * nv
     by_coordinates = by_twists + 6 * ports
@@ -163,7 +161,7 @@ def write_changes(ints, floats, law, slopes, of_rows, frames, paths, sums, colum
         room[0, o] = 0.0
     for k in range(ports):
         port, frame = row + 1 + k, frames + 12 * k
-        write_frame(ints, floats, sums, port, slopes, frame)
+        write_frame(ints, tables.floats, sums, port, slopes, frame)
         j = ints[port, layout.LAST]
         while j >= 0:
             s = transport(slopes, 0, frame, six(columns, j, layout.COLUMN_S))

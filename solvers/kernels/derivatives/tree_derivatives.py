@@ -62,8 +62,9 @@ from titop.solvers.native.kernel import helper
 
 
 @helper
-def outward_columns(ints, floats, law, slopes, v, a, work, sums, columns):
+def outward_columns(tables, slopes, v, a, rooms):
     """From the world outwards: S, X, Y, Z of every coordinate, and each block alone into its row of `sums`."""
+    ints, floats, law, (work, _, sums, columns) = tables.ints, tables.floats, tables.law, rooms
     for i in range(1, ints[0, layout.ELEMENTS]):
         write_base(ints, law, work, i, sums)
         twist = carry_twist(sums, i, layout.BASE, six(work, i, layout.TWIST))
@@ -141,28 +142,30 @@ def write_body(floats, i, twist, sums):
 
 
 @helper
-def inward_sums(ints, floats, law, slopes, paths, sums, columns, work, dq, dv, da):
+def inward_sums(tables, slopes, paths, rooms, changes):
     """From the leaves inwards: sums of the subtrees, and the products of all pairs of coordinates on one path.
 
     With general blocks, `write_full` has been called before.
     """
+    ints, law, da = tables.ints, tables.law, changes[2]
     for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
         if law is not None and ints[i, layout.LAW] >= 0:
-            own_pairs(ints, law, slopes, paths, i, six(work, i, layout.TWIST), sums, columns, dq, dv, da)
+            own_pairs(tables, slopes, paths, i, rooms, changes)
         k, n = ints[i, layout.V], coordinates_of(ints[i, layout.KIND])
         for j in range(n):
-            _pairs(ints, law, paths, sums, columns, i, k, n, k + j, dq, dv, da)
-            da[k + j, k + j] += floats[i, layout.ARMATURE + j]
+            _pairs(tables, paths, rooms, i, (k, n), k + j, changes)
+            da[k + j, k + j] += tables.floats[i, layout.ARMATURE + j]
         p = ints[i, layout.PARENT]
         if p > 0:
             if law is not None and ints[i, layout.ROW] >= 0:
                 p = ints[i, layout.ROW]
-            add_sums(ints, law, i, p, sums)
+            add_sums(ints, law, i, p, rooms.sums)
 
 
 @helper
-def _pairs(ints, law, paths, sums, columns, i, first, n, k, dq, dv, da):
-    """Write the entries of coordinate k of element i with itself, its fellows and all coordinates before it."""
+def _pairs(tables, paths, rooms, i, mates, k, changes):
+    """Write the entries of coordinate k of element i with itself, its n `mates` from the first, and all coordinates before."""
+    ints, law, (_, _, sums, columns), (first, n), (dq, dv, da) = tables.ints, tables.law, rooms, mates, changes
     s, x = six(columns, k, layout.COLUMN_S), six(columns, k, layout.COLUMN_X)
     y, z = six(columns, k, layout.COLUMN_Y), six(columns, k, layout.COLUMN_Z)
     moved = moved_by(law, sums, i, s)
@@ -177,7 +180,7 @@ def _pairs(ints, law, paths, sums, columns, i, first, n, k, dq, dv, da):
     by_q = plus(by_q, wrench_cross(s, six(sums, i, layout.WRENCH)))
     if law is not None:
         turned = all_held(sums, i, s) if ints[0, layout.INERTIAL_LOADS] else (0.0,) * 6
-        pairs_before(paths, columns, paths[1, first], k, by_q, by_v, moved, stirring_of(sums, i, s), turned, dq, dv, da)
+        pairs_before(paths, columns, paths[1, first], k, (by_q, by_v, moved, stirring_of(sums, i, s), turned), changes)
         return
     tx, ty, tz = held(sums, i, s) if ints[0, layout.INERTIAL_LOADS] else (0.0, 0.0, 0.0)
     sx, sy, sz = rigid_stirring(sums, i, s)
@@ -267,10 +270,11 @@ def _write_answer(ints, law, slopes, i, twist, sums):
 
 
 @helper
-def own_pairs(ints, law, slopes, paths, i, twist, sums, columns, dq, dv, da):
+def own_pairs(tables, slopes, paths, i, rooms, changes):
     """Write the entries of general block i's own coordinates with each other and all before; add its ports to its row."""
+    ints, law, (work, _, sums, columns), (dq, dv, da) = tables.ints, tables.law, rooms, changes
     n, o, own = ints[i, layout.OWN], ints[i, layout.LAW], ints[i, layout.OWN_V]
-    size, by_q_at = 6 + n, ints[i, layout.SLOPES]
+    size, by_q_at, twist = 6 + n, ints[i, layout.SLOPES], six(work, i, layout.TWIST)
     by_v_at, by_twist = by_q_at + by_rate_at(n), by_q_at + by_twist_at(n)
     for j in range(n):
         k, row = own + j, o + (6 + j) * size
@@ -309,15 +313,16 @@ def own_pairs(ints, law, slopes, paths, i, twist, sums, columns, dq, dv, da):
             stirring = plus(stirring, stirring_of(sums, port, s))
             by_q = plus(by_q, q_wrench)
             by_v = plus(by_v, v_wrench)
-        pairs_before(paths, columns, ints[i, layout.LAST], k, by_q, by_v, moved, stirring, turned, dq, dv, da)
+        pairs_before(paths, columns, ints[i, layout.LAST], k, (by_q, by_v, moved, stirring, turned), changes)
     for p in range(ints[i, layout.PORT_COUNT]):
         if is_used(ints[i, layout.USED], p):
             add_sums(ints, law, ints[i, layout.PORTS] + p, i, sums)
 
 
 @helper
-def pairs_before(paths, columns, j, k, by_q, by_v, moved, stirring, turned, dq, dv, da):
+def pairs_before(paths, columns, j, k, answers, changes):
     """Write the entries of coordinate k with the coordinates from row j of `columns` to the world."""
+    (by_q, by_v, moved, stirring, turned), (dq, dv, da) = answers, changes
     while j >= 0:
         before, other = paths[0, j], six(columns, j, layout.COLUMN_S)
         dq[before, k] = dot(other, by_q)

@@ -27,7 +27,7 @@ from titop.solvers.kernels.equations.whole_passes import (
     status_of_rows,
 )
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.records import Motion, System
+from titop.solvers.kernels.interface.records import ClosedTables, State, Tables
 from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.kinematics import world_poses
 from titop.solvers.native.kernel import shared
@@ -42,29 +42,29 @@ def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a
     """Forward dynamics of a system with rigid closures into `a`; `tree` is that of the coordinates that lead (`following`)."""
     if not sizes_fit(ints, q, v, tau, a):
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
     work, world = moving_rooms(ints, layout.FORWARD_COLUMNS, q)
     rooms, result = (work, world, constrained_rooms(loops, a.size, q)), np.empty(a.size, q.dtype)
-    status = constrained(System(ints, floats, numbers, stages, law, loops), tree, None, Motion(q, v, tau), rooms, None, result)
+    status = constrained(ClosedTables(tables, loops), tree, None, State(q, v), tau, rooms, None, result)
     copy(result, a)  # last: `a` may share memory with an argument
     return status
 
 
 @shared
-def _least_efforts(system, unknown, driven, motion, tau, matrix):
+def _least_efforts(system, unknown, driven, state, a, tau, matrix):
     """Write the least efforts, and unless it is None the mass matrix of the tree; return a status."""
-    (ints, floats, numbers, stages, law, loops), (q, v, a) = system, motion
+    (tables, loops), (q, v) = system, state
     n, k, columns = tau.size, loops[0, layout.ROWS], layout.INVERSE_COLUMNS if matrix is None else layout.FORWARD_COLUMNS
-    work, world = moving_rooms(ints, columns, q)
+    work, world = moving_rooms(tables.ints, columns, q)
     jacobian, sides, efforts = np.empty((k, n), q.dtype), np.empty((3, k), q.dtype), np.empty(n, q.dtype)
     if matrix is None:
-        status = efforts_and_constraints(system, motion, (work, world), efforts, sides, jacobian)
+        status = efforts_and_constraints(system, state, a, (work, world), efforts, sides, jacobian)
     else:
-        status = mass_and_efforts(ints, floats, numbers, stages, law, q, v, a, work, world, efforts, matrix)
+        status = mass_and_efforts(tables, state, a, work, world, efforts, matrix)
         if status == layout.OK:
-            constraints_at(system, q, v, (work, world), sides, jacobian)
+            constraints_at(system, state, (work, world), sides, jacobian)
     if status == layout.OK:
-        status = share_least(loops, floats, unknown, driven, (v, a), (jacobian, sides), efforts, tau)
+        status = share_least(loops, tables.floats, unknown, driven, (v, a), (jacobian, sides), efforts, tau)
     return status if status != layout.OK else status_of(tau)
 
 
@@ -76,8 +76,8 @@ def constrained_inverse(loops, unknown, ints, floats, numbers, stages, driven, q
     """
     if not sizes_fit(ints, q, v, a, tau) or driven.size != tau.size:
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    return _least_efforts(System(ints, floats, numbers, stages, law, loops), unknown, driven, Motion(q, v, a), tau, None)
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
+    return _least_efforts(ClosedTables(tables, loops), unknown, driven, State(q, v), a, tau, None)
 
 
 @pair(INTS, MASK, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, STATE, RESULT, RESULT_ROWS)
@@ -86,8 +86,8 @@ def constrained_mass_inverse(loops, unknown, ints, floats, numbers, stages, driv
     n = tau.size
     if not sizes_fit(ints, q, v, a, tau) or driven.size != n or matrix.shape[0] != n or matrix.shape[1] != n:
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    status = _least_efforts(System(ints, floats, numbers, stages, law, loops), unknown, driven, Motion(q, v, a), tau, matrix)
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
+    status = _least_efforts(ClosedTables(tables, loops), unknown, driven, State(q, v), a, tau, matrix)
     return status if status != layout.OK else status_of_rows(matrix)
 
 
@@ -100,12 +100,11 @@ def nearest_motion(loops, second, sizes, ints, floats, numbers, stages, q, v, he
     """
     if not sizes_fit(ints, q, v, x, x):
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
     work, world = moving_rooms(ints, layout.INVERSE_COLUMNS, q)
     n, k, nearest, efforts = x.size, loops[0, layout.ROWS], np.zeros(x.size, q.dtype), np.empty(x.size, q.dtype)
     jacobian, sides = np.empty((k, n), q.dtype), np.empty((3, k), q.dtype)
-    system = System(ints, floats, numbers, stages, law, loops)
-    status = efforts_and_constraints(system, Motion(q, v, nearest), (work, world), efforts, sides, jacobian)
+    status = efforts_and_constraints(ClosedTables(tables, loops), State(q, v), nearest, (work, world), efforts, sides, jacobian)
     if status != layout.OK:
         return status
     if opened(sides[0]):
@@ -126,10 +125,10 @@ def close_state(sizes, imposed, loops, ints, floats, numbers, stages, q, v, step
     """Where Newton's step leads from a state to the closures; see `closing_step`."""
     if not sizes_fit(ints, q, v, step, closed):
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
     count = ints[0, layout.ELEMENTS]
     work, world = np.zeros((count, layout.FORWARD_COLUMNS), q.dtype), np.empty((count, 12), q.dtype)
-    there = System(ints, floats, numbers, stages, law, loops), q, v, (work, world)
+    there = ClosedTables(tables, loops), State(q, v), (work, world)
     return closing_step(sizes, imposed, there, step, closed, told)
 
 
@@ -144,26 +143,25 @@ def implicit_equations(
     which the closures' own wrenches are put.
     """
     law, nx = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, x.size
-    first = loops[0, layout.ROWS] - loops[0, layout.GEARS]
+    tables, state = Tables(ints, floats, numbers, stages, law), State(q, v)
     work, world = moving_rooms(ints, layout.FORWARD_COLUMNS, q)
     if whole:
-        status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
+        status = outward_whole(tables, state, work, world)
     else:
-        status = outward_moved(ints, floats, numbers, stages, law, q, v, a, work, world, layout.UNKNOWN)
+        status = outward_moved(tables, state, a, work, world, layout.UNKNOWN)
     if law is not None and nx > 0 and status == layout.OK:
-        status = follow(half, ints, numbers, stages, law, begun, x, np.zeros((nx, nx), q.dtype))
+        status = follow(half, tables, begun, x, np.zeros((nx, nx), q.dtype))
     if status != layout.OK:
         return status
     if loops[0, layout.RIGIDS] > 0:
         world_poses(ints, law, work, world)
         write_closure_wrenches(ints, floats, law, loops, world, multipliers)
     if whole:
-        mass_and_efforts_of(ints, floats, law, q, v, a, work, world, efforts, mass)
+        mass_and_efforts_of(tables, state, a, work, world, efforts, mass)
     else:
-        status = efforts_from(ints, floats, numbers, stages, law, q, v, a, work, world, efforts)
-    system = System(ints, floats, numbers, stages, law, loops)
-    constraints(system, q, v, (work, world), error, jacobian, np.empty(error.size, q.dtype))
-    row = loops[0, layout.FIRST_GEAR]
+        status = efforts_from(tables, state, a, work, world, efforts)
+    constraints(ClosedTables(tables, loops), state, (work, world), error, jacobian, np.empty(error.size, q.dtype))
+    first, row = loops[0, layout.ROWS] - loops[0, layout.GEARS], loops[0, layout.FIRST_GEAR]
     for g in range(loops[0, layout.GEARS]):
         for term in range(row, row + ints[row, layout.GEAR_TERMS]):
             efforts[ints[term, layout.TERM_V]] -= floats[term, layout.FACTOR] * multipliers[first + g]
@@ -175,8 +173,7 @@ def implicit_equations(
 @pair(INTS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, FLOATS, FLOATS)
 def constraint_rows(loops, ints, floats, numbers, stages, q, v, sides, jacobian):
     """The values and the bias of all constraints into the first `sides` (3 x k), and their Jacobian (k x nv)."""
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
     work, world = moving_rooms(ints, layout.INVERSE_COLUMNS, q)
-    motion, efforts = Motion(q, v, np.zeros(v.size, q.dtype)), np.empty(v.size, q.dtype)
-    system = System(ints, floats, numbers, stages, law, loops)
-    return efforts_and_constraints(system, motion, (work, world), efforts, sides, jacobian)
+    still, efforts = np.zeros(v.size, q.dtype), np.empty(v.size, q.dtype)
+    return efforts_and_constraints(ClosedTables(tables, loops), State(q, v), still, (work, world), efforts, sides, jacobian)

@@ -38,7 +38,7 @@ from titop.solvers.kernels.equations.linearise import (
 )
 from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of_rows, status_of_slopes, world_rows
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.records import Motion, System
+from titop.solvers.kernels.interface.records import ClosedTables, Rooms, State, Tables
 from titop.solvers.kernels.interface.stages import put_entry_at
 from titop.solvers.kernels.spatial.algebra import carry_twist, plus, scaled, six
 from titop.solvers.kernels.tree.factor import factor, solve_rows
@@ -78,33 +78,30 @@ def inverse_derivatives(ints, floats, numbers, stages, paths, q, v, a, result):
     """Derivatives (3, nv, nv) of inverse dynamics by q, v and a."""
     if not sizes_fit(ints, q, v, a, a) or not _result_fits(ints, result):
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
     slopes = np.empty((1, ints[0, layout.SLOPES_SIZE]), q.dtype) if LAWS else None
-    work, world = (
-        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
-        np.empty((world_rows(ints), 12), q.dtype),
-    )
+    work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype)
+    world = np.empty((world_rows(ints), 12), q.dtype)
     sums = np.empty((sum_rows(ints), layout.FULL_COLUMNS if LAWS else layout.SUM_COLUMNS), q.dtype)
-    columns = np.empty((paths.shape[1], layout.COLUMN_COLUMNS), q.dtype)
-    efforts, known = np.empty(a.size, q.dtype), layout.UNKNOWN
-    status = linearise_blocks(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, columns, efforts, known)
+    rooms, state = Rooms(work, world, sums, np.empty((paths.shape[1], layout.COLUMN_COLUMNS), q.dtype)), State(q, v)
+    status = linearise_blocks(tables, slopes, state, a, rooms, np.empty(a.size, q.dtype), layout.UNKNOWN)
     if status != layout.OK:
         return status
-    linearise(ints, floats, law, slopes, paths, q, v, work, world, sums, columns, result)
+    linearise(tables, slopes, paths, state, rooms, result)
     return status_of_slopes(result)
 
 
 @helper
-def _forward_slopes(ints, floats, numbers, stages, paths, q, v, tau, law, rooms, a):
+def _forward_slopes(tables, paths, state, tau, rooms, a):
     """Accelerations into `a`, derivatives of inverse dynamics there into the last of `rooms`; return a status.
 
     `rooms` are those of `linearised_forward` but for efforts, and room (3, nv, nv).
     """
-    spare, slopes, work, multi, world, sums, columns, changes = rooms
-    of_blocks = spare, slopes, work, multi, world, sums, columns, changes[0, 0]
-    status = linearised_forward(ints, floats, numbers, stages, law, q, v, tau, of_blocks, a)
+    spare, slopes, multi, passes, changes = rooms
+    status = linearised_forward(tables, state, tau, (spare, slopes, multi, passes, changes[0, 0]), a)
     if status == layout.OK:
-        linearise(ints, floats, spare, slopes, paths, q, v, work, world, sums, columns, changes)
+        kept = Tables(tables.ints, tables.floats, tables.numbers, tables.stages, spare)
+        linearise(kept, slopes, paths, state, passes, changes)
     return status
 
 
@@ -120,10 +117,10 @@ def forward_derivatives(ints, floats, numbers, stages, tree, paths, q, v, tau, r
     """Derivatives (3, nv, nv) of forward dynamics by q, v and tau."""
     if not sizes_fit(ints, q, v, tau, tau) or not _result_fits(ints, result):
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    rooms = _forward_rooms(ints, paths, law, q)
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
+    rooms = _forward_rooms(ints, paths, tables.law, q)
     a = np.empty(ints[0, layout.NV], q.dtype)
-    status = _forward_slopes(ints, floats, numbers, stages, paths, q, v, tau, law, rooms, a)
+    status = _forward_slopes(tables, paths, State(q, v), tau, rooms, a)
     if status == layout.OK:
         status = _to_forward(ints, tree, rooms[-1], result)
     return status if status != layout.OK else status_of_slopes(result)
@@ -147,9 +144,9 @@ def linear_matrices(ints, floats, numbers, stages, tree, paths, q, v, tau, a, A,
     n = ints[0, layout.NV]
     if not sizes_fit(ints, q, v, tau, a) or A.size != 4 * n * n or B.size != 2 * n * n:
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    rooms = _forward_rooms(ints, paths, law, q)
-    status = _forward_slopes(ints, floats, numbers, stages, paths, q, v, tau, law, rooms, a)
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
+    rooms = _forward_rooms(ints, paths, tables.law, q)
+    status = _forward_slopes(tables, paths, State(q, v), tau, rooms, a)
     if status != layout.OK:
         return status
     _write_matrices(ints, v, rooms[-1], -1.0, A, B)
@@ -171,16 +168,14 @@ def motion_derivatives(ints, floats, numbers, stages, paths, places, frames, q, 
     count, n = places.shape[0], ints[0, layout.NV]
     if not sizes_fit(ints, q, v, a, a) or result.shape[0] != 4 * count or result.shape[1] != 6 or result.shape[2] != n:
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
     slopes = np.empty((1, ints[0, layout.SLOPES_SIZE]), q.dtype) if LAWS else None
-    work, world = (
-        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
-        np.empty((world_rows(ints), 12), q.dtype),
-    )
+    work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype)
+    world = np.empty((world_rows(ints), 12), q.dtype)
     sums = np.empty((sum_rows(ints), layout.SUM_COLUMNS), q.dtype)
     columns, frame = np.empty((paths.shape[1], layout.COLUMN_COLUMNS), q.dtype), np.empty((1, 12), q.dtype)
-    efforts, known = np.empty(n, q.dtype), layout.UNKNOWN
-    status = linearise_blocks(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, columns, efforts, known)
+    rooms, efforts = Rooms(work, world, sums, columns), np.empty(n, q.dtype)
+    status = linearise_blocks(tables, slopes, State(q, v), a, rooms, efforts, layout.UNKNOWN)
     if status != layout.OK:
         return status
     result[:] = 0.0
@@ -209,23 +204,24 @@ def inverse_slopes_with_closures(paths, loops, ints, floats, numbers, stages, q,
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
     rooms, loaded = slopes_rooms(ints, paths, loops, law, q), own_loads(floats, q)
-    system, motion = System(ints, loaded, numbers, stages, law, loops), (Motion(q, v, a), multipliers)
+    system, motion = ClosedTables(Tables(ints, loaded, numbers, stages, law), loops), (State(q, v), a, multipliers)
     status = slopes_with_closures(system, paths, motion, rooms, layout.UNKNOWN, False, changes, rows)
     return status if status != layout.OK else min(status_of_slopes(changes), status_of_slopes(rows))
 
 
 @shared
-def _constrained_slopes(tree, paths, loops, ints, floats, numbers, stages, law, q, v, tau, a, result):
+def _constrained_slopes(tree, paths, system, state, tau, a, result):
     """Accelerations into `a`, derivatives (3, nv, nv) of constrained forward dynamics into `result`; return a status."""
+    ((ints, floats, numbers, stages, law), loops), q = system, state.q
     n, spare = ints[0, layout.NV], law
     forward, rooms, loaded = constrained_rooms(loops, n, q), slopes_rooms(ints, paths, loops, law, q), own_loads(floats, q)
-    passes = rooms[0], rooms[1], forward
+    passes = rooms[0].work, rooms[0].world, forward
     k, changes = loops[0, layout.ROWS], np.empty((3, n, n), q.dtype)
     rows, multipliers = np.empty((4, k, n), q.dtype), np.zeros(k, q.dtype)
     if law is not None:
         spare = np.empty(law.shape, q.dtype)
-    system = System(ints, loaded, numbers, stages, law, loops)
-    status = constrained(system, tree, spare, Motion(q, v, tau), passes, None, a)
+    own = ClosedTables(Tables(ints, loaded, numbers, stages, law), loops)
+    status = constrained(own, tree, spare, state, tau, passes, None, a)
     if status != layout.OK:
         return status
     chosen, gram = forward[4], forward[6]
@@ -234,7 +230,7 @@ def _constrained_slopes(tree, paths, loops, ints, floats, numbers, stages, law, 
     number_rows(loops, chosen, which)
     for c in range(r):
         put_entry_at(multipliers, 0, which[followers + c], gram[c, r])
-    before, motion = System(ints, loaded, numbers, stages, spare, loops), (Motion(q, v, a), multipliers)
+    before, motion = ClosedTables(Tables(ints, loaded, numbers, stages, spare), loops), (state, a, multipliers)
     status = slopes_with_closures(before, paths, motion, rooms, layout.KNOWN, False, changes, rows)
     if status != layout.OK:
         return status
@@ -248,7 +244,8 @@ def constrained_derivatives(tree, paths, loops, ints, floats, numbers, stages, q
     if not sizes_fit(ints, q, v, tau, tau) or not _result_fits(ints, result):
         return layout.WRONG_SIZE
     law, a = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, np.empty(ints[0, layout.NV], q.dtype)
-    status = _constrained_slopes(tree, paths, loops, ints, floats, numbers, stages, law, q, v, tau, a, result)
+    system = ClosedTables(Tables(ints, floats, numbers, stages, law), loops)
+    status = _constrained_slopes(tree, paths, system, State(q, v), tau, a, result)
     return status if status != layout.OK else status_of_slopes(result)
 
 
@@ -259,7 +256,8 @@ def constrained_linear_matrices(tree, paths, loops, ints, floats, numbers, stage
     if not sizes_fit(ints, q, v, tau, a) or A.size != 4 * n * n or B.size != 2 * n * n:
         return layout.WRONG_SIZE
     law, slopes = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, np.empty((3, n, n), q.dtype)
-    status = _constrained_slopes(tree, paths, loops, ints, floats, numbers, stages, law, q, v, tau, a, slopes)
+    system = ClosedTables(Tables(ints, floats, numbers, stages, law), loops)
+    status = _constrained_slopes(tree, paths, system, State(q, v), tau, a, slopes)
     if status != layout.OK:
         return status
     _write_matrices(ints, v, slopes, 1.0, A, B)
@@ -282,8 +280,8 @@ def shared_derivatives(paths, loops, unknown, ints, floats, numbers, stages, dri
     rooms, loaded, k = slopes_rooms(ints, paths, loops, law, q), own_loads(floats, q), loops[0, layout.ROWS]
     jacobian, sides = np.empty((k, n), q.dtype), np.empty((3, k), q.dtype)
     w, multipliers = np.empty(n, q.dtype), np.empty(k, q.dtype)
-    system, motion = System(ints, loaded, numbers, stages, law, loops), Motion(q, v, a)
-    status = efforts_and_constraints(system, motion, (rooms[0], rooms[1]), w, sides, jacobian)
+    system, state = ClosedTables(Tables(ints, loaded, numbers, stages, law), loops), State(q, v)
+    status = efforts_and_constraints(system, state, a, (rooms[0].work, rooms[0].world), w, sides, jacobian)
     if status != layout.OK:
         return status
     if opening(sides[0], jacobian, sides[1], v, a, k - loops[0, layout.GEARS]):
@@ -303,7 +301,7 @@ def shared_derivatives(paths, loops, unknown, ints, floats, numbers, stages, dri
         complete_motion(split, first, unknown, ones, needed, w)
         turning, status = turning_rows(system, paths, q, w, rooms, result, rows)
     if status == layout.OK:
-        status = slopes_with_closures(system, paths, (motion, multipliers), rooms, layout.UNKNOWN, False, result, rows)
+        status = slopes_with_closures(system, paths, (state, a, multipliers), rooms, layout.UNKNOWN, False, result, rows)
     if status != layout.OK:
         return status
     for d in range(3):

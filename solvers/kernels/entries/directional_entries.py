@@ -13,6 +13,7 @@ from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.linearise import hold_acting, linearised_forward, linearised_rooms, sum_rows
 from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of_rows
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.records import State, Tables
 from titop.solvers.kernels.tree.forward import respond
 from titop.solvers.kernels.tree.subtree_sums import ROOM_COLUMNS
 from titop.solvers.native.kernel import helper, shared
@@ -45,12 +46,13 @@ def _rooms(ints, law, q):
 
 
 @helper
-def _prepare(ints, floats, numbers, stages, law, q, v, tau, of_blocks, a):
+def _prepare(tables, state, tau, of_blocks, a):
     """Linearise the blocks at a state, and leave the factors of an elimination; return a status."""
-    status = linearised_forward(ints, floats, numbers, stages, law, q, v, tau, of_blocks, a)
+    passes = of_blocks[3]
+    status = linearised_forward(tables, state, tau, of_blocks, a)
     if status == layout.OK:
-        hold_acting(ints, floats, of_blocks[0], of_blocks[4], of_blocks[5])
-        sum_wrenches(ints, law, of_blocks[5])
+        hold_acting(tables.ints, tables.floats, of_blocks[0], passes.world, passes.sums)
+        sum_wrenches(tables.ints, tables.law, passes.sums)
     return status
 
 
@@ -60,18 +62,18 @@ def forward_tangent(ints, floats, numbers, stages, q, v, tau, dq, dv, dtau, resu
     if not (sizes_fit(ints, q, v, tau, tau) and _alike(ints, dq, dv, dtau) and _alike(ints, dq, dv, result)):
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    of_blocks, room, a = _rooms(ints, law, q)
-    status = _prepare(ints, floats, numbers, stages, law, q, v, tau, of_blocks, a)
+    tables, (of_blocks, room, a) = Tables(ints, floats, numbers, stages, law), _rooms(ints, law, q)
+    status = _prepare(tables, State(q, v), tau, of_blocks, a)
     if status != layout.OK:
         return status
-    spare, slopes, work, multi, _, sums, columns, change = of_blocks
+    spare, slopes, multi, (work, _, sums, columns), change = of_blocks
     still = np.zeros(ints[0, layout.NV], q.dtype)
     for row in range(result.shape[0]):
         change[:] = 0.0
         add_change((ints, floats), spare, slopes, (q, v), (dq[row], dv[row]), (work, sums, columns), room, change)
         for k in range(change.size):
             result[row, k] = dtau[row, k] - change[k]
-        respond(ints, floats, law, result[row], still, work, multi)
+        respond(tables, result[row], still, work, multi)
     return status_of_rows(result)
 
 
@@ -81,18 +83,18 @@ def forward_adjoint(ints, floats, numbers, stages, q, v, tau, weights, by_q, by_
     if not (sizes_fit(ints, q, v, tau, tau) and _alike(ints, weights, by_q, by_v) and _alike(ints, by_q, by_v, by_tau)):
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    of_blocks, room, a = _rooms(ints, law, q)
-    status = _prepare(ints, floats, numbers, stages, law, q, v, tau, of_blocks, a)
+    tables, (of_blocks, room, a) = Tables(ints, floats, numbers, stages, law), _rooms(ints, law, q)
+    status = _prepare(tables, State(q, v), tau, of_blocks, a)
     if status != layout.OK:
         return status
-    spare, slopes, work, multi, _, sums, columns, _ = of_blocks
+    spare, slopes, multi, (work, _, sums, columns), _ = of_blocks
     still = np.zeros(ints[0, layout.NV], q.dtype)
     by_q[:] = 0.0
     by_v[:] = 0.0
     for row in range(weights.shape[0]):
         for k in range(still.size):
             by_tau[row, k] = weights[row, k]
-        respond(ints, floats, law, by_tau[row], still, work, multi)
+        respond(tables, by_tau[row], still, work, multi)
         add_pulls((ints, floats), spare, slopes, (q, v), by_tau[row], (work, sums, columns), room, (by_q[row], by_v[row]))
         for k in range(still.size):
             by_q[row, k] = -by_q[row, k]

@@ -22,6 +22,7 @@ from titop.solvers.kernels.equations.whole_passes import (
     world_rows,
 )
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.records import State, Tables
 from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.composite import write_mass_matrix
 from titop.solvers.kernels.tree.kinematics import normalise, outward_poses, write_rates
@@ -41,9 +42,9 @@ def inverse_dynamics(ints, floats, numbers, stages, q, v, a, tau):
     """Inverse dynamics into `tau`."""
     if not sizes_fit(ints, q, v, a, tau):
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
     work, result = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype), np.empty(tau.size, q.dtype)
-    status = inverse_whole(ints, floats, numbers, stages, law, q, v, a, work, np.empty((world_rows(ints), 12), q.dtype), result)
+    status = inverse_whole(tables, State(q, v), a, work, np.empty((world_rows(ints), 12), q.dtype), result)
     copy(result, tau)  # last: `tau` may share memory with an argument
     return status
 
@@ -53,10 +54,10 @@ def forward_dynamics(ints, floats, numbers, stages, q, v, tau, a):
     """Forward dynamics into `a`."""
     if not sizes_fit(ints, q, v, tau, a):
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
     work, result = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype), np.empty(a.size, q.dtype)
     multi, world = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS), q.dtype), np.empty((world_rows(ints), 12), q.dtype)
-    status = forward_whole(ints, floats, numbers, stages, law, q, v, tau, work, multi, world, result)
+    status = forward_whole(tables, State(q, v), tau, work, multi, world, result)
     copy(result, a)  # last: `a` may share memory with an argument
     return status
 
@@ -73,11 +74,11 @@ def state_derivative(dy, t, y, ints, floats, numbers, stages, tau):
         return layout.WRONG_SIZE
     q, v = y[:nq].copy(), y[nq:]
     normalise(ints, q)
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), y.dtype) if LAWS else None
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), y.dtype) if LAWS else None)
     work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), y.dtype)
     multi, world = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS), y.dtype), np.empty((world_rows(ints), 12), y.dtype)
     write_rates(ints, q, v, dy)
-    status = forward_whole(ints, floats, numbers, stages, law, q, v, tau, work, multi, world, dy[nq:])
+    status = forward_whole(tables, State(q, v), tau, work, multi, world, dy[nq:])
     if status != layout.OK:
         dy[:] = np.nan
     return status
@@ -94,10 +95,10 @@ def mass_inverse_dynamics(ints, floats, numbers, stages, q, v, a, tau, matrix):
     """Inverse dynamics into `tau`, the mass matrix into `matrix`."""
     if not sizes_fit(ints, q, v, a, tau) or matrix.shape[0] != ints[0, layout.NV] or matrix.shape[1] != ints[0, layout.NV]:
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
     work, world = moving_rooms(ints, layout.FORWARD_COLUMNS, q)
     result = np.empty(tau.size, q.dtype)
-    status = mass_and_efforts(ints, floats, numbers, stages, law, q, v, a, work, world, result, matrix)
+    status = mass_and_efforts(tables, State(q, v), a, work, world, result, matrix)
     copy(result, tau)  # last: `tau` may share memory with an argument
     return status if status != layout.OK else min(status_of(tau), status_of_rows(matrix))
 
@@ -110,9 +111,9 @@ def whole_mass_matrix(ints, floats, numbers, stages, q, matrix):
         return layout.WRONG_SIZE
     if status_of(q) != layout.OK:
         return layout.NOT_FINITE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    law, still = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, np.zeros(n, q.dtype) if LAWS else None
     work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype)
-    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n, q.dtype) if LAWS else None, work)
+    status = outward_poses(Tables(ints, floats, numbers, stages, law), State(q, still), work)
     if status != layout.OK:
         return status
     write_mass_matrix(ints, floats, law, work, matrix)
@@ -122,7 +123,8 @@ def whole_mass_matrix(ints, floats, numbers, stages, q, matrix):
 @entry(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, FLOATS, FLOATS)
 def outward(ints, floats, numbers, stages, q, v, law, work):
     """Poses and twists of all elements into `work`, the general blocks' laws and what interactions do into `law`."""
-    return outward_whole(ints, floats, numbers, stages, law, q, v, work, np.empty((world_rows(ints), 12), q.dtype))
+    world = np.empty((world_rows(ints), 12), q.dtype)
+    return outward_whole(Tables(ints, floats, numbers, stages, law), State(q, v), work, world)
 
 
 @entry(FLOATS, INTEGER, VECTOR)
@@ -155,4 +157,4 @@ def put_inputs(count, places, resting, first, columns, units, floats, numbers, u
 @entry(INTS, INTS, INTS, FLOATS, INTS, VECTOR, FLOATS, FLOATS, FLOATS, patience=PATIENCE)
 def pack(ints, sources, welded, constants, port_table, params, floats, frames, ports):
     """From parameters to tables; returns 1 when a parameter is unusable."""
-    return pack_tables(ints, sources, welded, constants, port_table, params, floats, frames, ports)
+    return pack_tables(ints, sources, welded, constants, port_table, params, (floats, frames, ports))

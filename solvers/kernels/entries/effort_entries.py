@@ -6,9 +6,9 @@ import numpy as np
 
 from titop.blocks.basics.choices import nowhere, select
 from titop.solvers.kernels.entries.pair import pair
-from titop.solvers.kernels.equations.whole_passes import outward_whole, sizes_fit, status_of, status_of_rows
+from titop.solvers.kernels.equations.whole_passes import moving_rooms, outward_whole, sizes_fit, status_of, status_of_rows
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.records import bias_at
+from titop.solvers.kernels.interface.records import State, Tables, bias_at
 from titop.solvers.kernels.interface.stages import address_of, call_block, call_interaction
 from titop.solvers.kernels.ports.interactions import next_interaction, write_interactions
 from titop.solvers.kernels.ports.loads import answer_at, load_at_port, push_by_interaction, push_by_surroundings, push_port
@@ -23,33 +23,35 @@ LAWS = True
 
 
 @helper
-def _add_law(ints, numbers, stages, law, i, q, v, work, sign, efforts):
+def _add_law(tables, i, state, work, sign, efforts):
     """Add the own efforts that block i's law asks for with its parent port at rest, times `sign`; return a status."""
+    ints = tables.ints
     for k in range(6):
         work[i, layout.TWIST + k] = 0.0
-    status = call_block(ints, numbers, stages, law, None, i, q, v, None, work, layout.UNKNOWN, layout.TERMS)
+    status = call_block(tables, None, i, state, None, work, layout.UNKNOWN, layout.TERMS)
     for j in range(ints[i, layout.OWN]):
-        efforts[ints[i, layout.OWN_V] + j] += sign * law[0, ints[i, layout.LAW] + bias_at(ints[i, layout.OWN]) + 6 + j]
+        efforts[ints[i, layout.OWN_V] + j] += sign * tables.law[0, ints[i, layout.LAW] + bias_at(ints[i, layout.OWN]) + 6 + j]
     return status
 
 
 @shared
-def _act(ints, floats, numbers, stages, law, acting, q, still, work, world, result):
+def _act(tables, acting, state, work, world, result):
     """Add what a unit of each input of interactions changes of what these do; return a status."""
-    status = write_interactions(ints, floats, numbers, stages, law, q, still, work, world)
+    ints, floats, law = tables.ints, tables.floats, tables.law
+    status = write_interactions(tables, state, work, world)
     for k in range(acting.shape[0]):
         law[0, _input_at(ints, acting, k)] = 0.0
     for k in range(acting.shape[0]):
         row, at = acting[k, 0], _input_at(ints, acting, k)
         o, size = answer_at(ints, row)
         if status == layout.OK:
-            status = call_interaction(ints, numbers, stages, law, row, layout.ACT, address_of(law, o))
-        without = np.empty((1, size), q.dtype)
+            status = call_interaction(tables, row, layout.ACT, address_of(law, o))
+        without = np.empty((1, size), state.q.dtype)
         for j in range(size):
             without[0, j] = law[0, o + j]
         law[0, at] = power = power_above(without)
         if status == layout.OK:
-            status = call_interaction(ints, numbers, stages, law, row, layout.ACT, address_of(law, o))
+            status = call_interaction(tables, row, layout.ACT, address_of(law, o))
         if status != layout.OK:
             return status
         for j in range(size):
@@ -99,12 +101,9 @@ def passive_efforts(ints, floats, numbers, stages, bare, asked, q, v, efforts):
     if ints[0, layout.SPRINGS] > 0:
         add_springs(ints, floats, q, v, efforts)
     if LAWS:
-        law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype)
-        work, world = (
-            np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
-            np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
-        )
-        status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
+        law, state = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype), State(q, v)
+        work, world = moving_rooms(ints, layout.INVERSE_COLUMNS, q)
+        status = outward_whole(Tables(ints, floats, numbers, stages, law), state, work, world)
         if status != layout.OK:
             return status
         row = ints[0, layout.FIRST_INTERACTION]
@@ -118,7 +117,8 @@ def passive_efforts(ints, floats, numbers, stages, bare, asked, q, v, efforts):
         for k in range(asked.shape[1]):
             i = asked[0, k]
             for sign in range(-1, 2, 2):
-                status = _add_law(ints if sign < 0 else bare, numbers, stages, law, i, q, v, work, 1.0 * sign, efforts)
+                tables = Tables(ints if sign < 0 else bare, floats, numbers, stages, law)
+                status = _add_law(tables, i, state, work, 1.0 * sign, efforts)
                 if status != layout.OK:
                     return status
     return status_of(efforts)
@@ -136,11 +136,9 @@ def actuation_rows(ints, floats, numbers, stages, places, acting, motors, q, res
     if status_of(q) != layout.OK:
         return layout.NOT_FINITE
     law, still = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, np.zeros(ints[0, layout.NV], q.dtype)
-    work, world = (
-        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
-        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
-    )
-    status = outward_twists(ints, floats, numbers, stages, law, q, still, work)
+    work, world = moving_rooms(ints, layout.INVERSE_COLUMNS, q)
+    tables, state = Tables(ints, floats, numbers, stages, law), State(q, still)
+    status = outward_twists(tables, state, work)
     if status != layout.OK:
         return status
     world_poses(ints, law, work, world)
@@ -151,7 +149,7 @@ def actuation_rows(ints, floats, numbers, stages, places, acting, motors, q, res
         row = ints.shape[0] - places.shape[1] + k
         push_port(ints, floats, law, work, row, load_at_port(ints, floats, law, world, row), result[places[0, k]])
     if LAWS and acting.shape[0] > 0:
-        status = _act(ints, floats, numbers, stages, law, acting, q, still, work, world, result)
+        status = _act(tables, acting, state, work, world, result)
         if status != layout.OK:
             return status
     return status_of_rows(result)

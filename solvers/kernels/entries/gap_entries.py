@@ -8,6 +8,7 @@ from titop.solvers.kernels.entries import runge_kutta
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.whole_passes import outward_moved, world_rows
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.records import State, Tables
 from titop.solvers.kernels.ports import guards as gaps
 from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.native.kernel import entry, helper, shared
@@ -32,6 +33,7 @@ def switches_within(ints, floats, numbers, stages, law, states, rates, curve, gi
     """
     motion, moved, imposed = given
     h, known, there = clock[runge_kutta.LAST], np.empty(guards.shape), np.empty(guards.shape)
+    tables, at = Tables(ints, floats, numbers, stages, law), State(q, v)
     state, length = np.empty(states.shape[1]), np.empty(1)
     length[0] = h / gaps.PARTS
     for k in range(guards.shape[0]):
@@ -40,7 +42,7 @@ def switches_within(ints, floats, numbers, stages, law, states, rates, curve, gi
     for part in range(gaps.PARTS):
         if part < gaps.PARTS - 1:
             take_state_within((part + 1.0) / gaps.PARTS, h, ints, states, rates, curve, state, motion, moved, imposed, q, v, a)
-            status = outward_moved(ints, floats, numbers, stages, law, q, v, v, work, world, layout.UNKNOWN)
+            status = outward_moved(tables, at, v, work, world, layout.UNKNOWN)
             if status == layout.OK:
                 status = gaps.cleared(ints, numbers, stages, law, q, v, length, known)
             if status != layout.OK and status != gaps.NEAR:
@@ -64,7 +66,7 @@ def switches_within(ints, floats, numbers, stages, law, states, rates, curve, gi
         for _ in range(_MOST):
             x = begin + width * gaps.zero_between(width, one, two, rate_one, rate_two)
             take_state_within(x / h, h, ints, states, rates, curve, state, motion, moved, imposed, q, v, a)
-            status = outward_moved(ints, floats, numbers, stages, law, q, v, v, work, world, layout.UNKNOWN)
+            status = outward_moved(tables, at, v, work, world, layout.UNKNOWN)
             if status == layout.OK:
                 status = gaps.cleared(ints, numbers, stages, law, q, v, length, there)
             if status != layout.OK and status != gaps.NEAR:
@@ -153,10 +155,11 @@ def guard(length, guards, ints, floats, numbers, stages, q, v, found):
     `found` has a row for each state: the gaps, and behind them their rates. The status is that at the last state.
     """
     law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    tables = Tables(ints, floats, numbers, stages, law)
     work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((world_rows(ints), 12))
     count, status = guards.shape[0], layout.OK
     for r in range(found.shape[0]):
-        status = outward_moved(ints, floats, numbers, stages, law, q[r], v[r], v[r], work, world, layout.UNKNOWN)
+        status = outward_moved(tables, State(q[r], v[r]), v[r], work, world, layout.UNKNOWN)
         if status == layout.OK:
             status = gaps.cleared(ints, numbers, stages, law, q[r], v[r], length, guards)
         if status != layout.OK and status != gaps.NEAR:

@@ -34,7 +34,7 @@ from titop.solvers.kernels.equations.whole_passes import (
     status_of_slopes,
 )
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.records import Motion, System
+from titop.solvers.kernels.interface.records import ClosedTables, State, Tables
 from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.factor import factor
 from titop.solvers.kernels.tree.joints import element_of
@@ -46,13 +46,11 @@ LAWS = True
 
 
 @shared
-def _eliminated(imposed, ints, floats, numbers, stages, law, q, v, work, world, a, tau):
+def _eliminated(imposed, tables, state, work, world, a, tau):
     """From a state to the accelerations and efforts of a tree: complete `a` and `tau`; return a status."""
-    multi = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS), q.dtype)
-    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
-    if status != layout.OK:
-        return status
-    return hybrid_from_twists(ints, floats, law, q, v, a, tau, imposed, work, multi, world)
+    multi = np.empty((tables.ints[0, layout.MULTIS], layout.MULTI_COLUMNS), state.q.dtype)
+    status = outward_whole(tables, state, work, world)
+    return status if status != layout.OK else hybrid_from_twists(tables, state, a, tau, imposed, work, multi, world)
 
 
 @pair(MASK, INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, STATE, RESULT, RESULT)
@@ -62,11 +60,11 @@ def hybrid_dynamics(imposed, ints, floats, numbers, stages, q, v, tau, a, accele
         return layout.WRONG_SIZE
     if min(status_of(tau), status_of(a)) != layout.OK:  # also where they are not read
         return layout.NOT_FINITE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
     work, world = moving_rooms(ints, layout.FORWARD_COLUMNS, q)
     copy(a, accelerations)
     copy(tau, efforts)
-    return _eliminated(imposed, ints, floats, numbers, stages, law, q, v, work, world, accelerations, efforts)
+    return _eliminated(imposed, tables, State(q, v), work, world, accelerations, efforts)
 
 
 @shared
@@ -103,13 +101,14 @@ def constrained_hybrid(tree, loops, imposed, ints, floats, numbers, stages, q, v
         return layout.WRONG_SIZE
     if min(status_of(tau), status_of(a)) != layout.OK:  # also where they are not read
         return layout.NOT_FINITE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
     work, world = moving_rooms(ints, layout.FORWARD_COLUMNS, q)
     mass, forward = np.empty((n, n), q.dtype), constrained_rooms(loops, n, q)
     passes = work, world, forward
     copy(a, accelerations)
-    system = System(ints, floats, numbers, stages, law, loops)
-    status = constrained(system, tree, None, Motion(q, v, tau), passes, (imposed, mass, efforts), accelerations)
+    status = constrained(
+        ClosedTables(tables, loops), tree, None, State(q, v), tau, passes, (imposed, mass, efforts), accelerations
+    )
     if status != layout.OK:
         return status
     ones = np.empty(n, q.dtype)
@@ -137,18 +136,18 @@ def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stage
         return layout.NOT_FINITE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
     forward, rooms, loaded = constrained_rooms(loops, n, q), slopes_rooms(ints, paths, loops, law, q), own_loads(floats, q)
-    work, world = rooms[0], rooms[1]
-    passes = work, world, forward
+    work, world = rooms[0].work, rooms[0].world
     _, jacobians, _, _, chosen, _, gram = forward
     chosen = chosen[: gram.shape[0]]
     acc, efforts, mass = np.empty(n, q.dtype), np.empty(n, q.dtype), np.empty((n, n), q.dtype)
     copy(a, acc)
     copy(tau, efforts)
-    system = System(ints, loaded, numbers, stages, law, loops)
+    tables, state = Tables(ints, loaded, numbers, stages, law), State(q, v)
+    system = ClosedTables(tables, loops)
     if k:
-        status = constrained(system, tree, None, Motion(q, v, tau), passes, (imposed, mass, efforts), acc)
+        status = constrained(system, tree, None, state, tau, (work, world, forward), (imposed, mass, efforts), acc)
     else:
-        status = _eliminated(imposed, ints, loaded, numbers, stages, law, q, v, work, world, acc, efforts)
+        status = _eliminated(imposed, tables, state, work, world, acc, efforts)
     if status != layout.OK:
         return status
     ones = np.empty(n, q.dtype)
@@ -166,8 +165,7 @@ def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stage
             turning, status = turning_rows(system, paths, q, efforts, rooms, changes, rows)
     if status != layout.OK:
         return status
-    motion = Motion(q, v, acc), multipliers
-    status = slopes_with_closures(system, paths, motion, rooms, layout.UNKNOWN, False, changes, rows)
+    status = slopes_with_closures(system, paths, (state, acc, multipliers), rooms, layout.UNKNOWN, False, changes, rows)
     if status != layout.OK:
         return status
     if k == 0:

@@ -14,6 +14,7 @@ from titop.solvers.kernels.equations.motion_matrices import (
 )
 from titop.solvers.kernels.equations.whole_passes import outward_whole, sizes_fit, status_of, status_of_rows, world_rows
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.records import State, Tables
 from titop.solvers.kernels.interface.stages import address_of, call_interaction_at, elastic_energy
 from titop.solvers.kernels.ports.interactions import stored_energy
 from titop.solvers.kernels.ports.port_motion import acceleration_of, in_axes, move_along, turn_columns, walk, write_port_motion
@@ -38,18 +39,18 @@ def regressor(ints, floats, numbers, stages, bodies, frames, q, v, a, result):
     count = bodies.shape[1]
     if not sizes_fit(ints, q, v, a, v) or result.shape[0] != NUMBERS_OF_BODY * count or result.shape[1] != v.size:
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
     work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype)
     pose, wrenches = np.empty((1, 12), q.dtype), np.empty((NUMBERS_OF_BODY, 6), q.dtype)
-    result[:] = 0.0
-    status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
+    state, result[:] = State(q, v), 0.0
+    status = outward_twists(tables, state, work)
     if status == layout.OK:
-        status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, layout.KNOWN)
+        status = outward_motions(tables, state, a, work, layout.KNOWN)
     if status != layout.OK:
         return status
     for k in range(count):
         part = result[NUMBERS_OF_BODY * k : NUMBERS_OF_BODY * (k + 1)]
-        write_body_regressor(ints, floats, law, work, bodies[0, k], frames, pose, wrenches, part)
+        write_body_regressor(tables, work, bodies[0, k], frames, pose, wrenches, part)
     return status_of_rows(result)
 
 
@@ -63,10 +64,10 @@ def port_pose(ints, floats, numbers, stages, element, port, frame, q, pose):
         return layout.WRONG_SIZE
     if status_of(q) != layout.OK:
         return layout.NOT_FINITE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
     work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype)
     copy(frame, pose[0])
-    status = walk(ints, floats, numbers, stages, law, q, np.zeros(ints[0, layout.NV], q.dtype), work, element, port, pose, None)
+    status = walk(tables, State(q, np.zeros(ints[0, layout.NV], q.dtype)), work, element, port, pose, None)
     return status if status != layout.OK else status_of(pose[0])
 
 
@@ -77,27 +78,26 @@ def port_jacobian(ints, floats, numbers, stages, element, port, frame, in_world,
         return layout.WRONG_SIZE
     if status_of(q) != layout.OK:
         return layout.NOT_FINITE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
     work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype)
     pose = np.empty((1, 12), q.dtype)
     copy(frame, pose[0])
     jacobian[:] = 0.0
-    status = walk(
-        ints, floats, numbers, stages, law, q, np.zeros(ints[0, layout.NV], q.dtype), work, element, port, pose, jacobian
-    )
+    status = walk(tables, State(q, np.zeros(ints[0, layout.NV], q.dtype)), work, element, port, pose, jacobian)
     if status == layout.OK and in_world:
         turn_columns(pose, jacobian)
     return status if status != layout.OK else min(status_of(pose[0]), status_of_rows(jacobian))
 
 
 @shared
-def _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, a, motion):
+def _move_port(tables, element, port, frame, state, a, motion):
+    ints, q = tables.ints, state.q
     work, pose = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype), np.empty((1, 12), q.dtype)
-    status = move_along(ints, floats, numbers, stages, law, q, v, a, work, element)
+    status = move_along(tables, state, a, work, element)
     if status != layout.OK:
         return status
     copy(frame, pose[0])
-    write_port_motion(ints, law, work, element, port, pose, motion)
+    write_port_motion(ints, tables.law, work, element, port, pose, motion)
     return status_of(motion[0])
 
 
@@ -108,8 +108,8 @@ def port_motion(ints, floats, numbers, stages, element, port, frame, q, v, a, mo
         return layout.WRONG_SIZE
     if min(status_of(q), min(status_of(v), status_of(a))) != layout.OK:
         return layout.NOT_FINITE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    return _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, a, motion)
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
+    return _move_port(tables, element, port, frame, State(q, v), a, motion)
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, FLAG, STATE, STATE, RESULT_ROWS)
@@ -119,8 +119,9 @@ def port_twist(ints, floats, numbers, stages, element, port, frame, in_world, q,
         return layout.WRONG_SIZE
     if min(status_of(q), status_of(v)) != layout.OK:
         return layout.NOT_FINITE
-    law, motion = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, np.empty((1, 24), q.dtype)
-    status = _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, np.zeros(v.size, q.dtype), motion)
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
+    motion = np.empty((1, 24), q.dtype)
+    status = _move_port(tables, element, port, frame, State(q, v), np.zeros(v.size, q.dtype), motion)
     if status == layout.OK:
         put_six(twist, 0, 0, in_axes(motion, 12, in_world))
     return status
@@ -133,8 +134,9 @@ def port_acceleration(ints, floats, numbers, stages, element, port, frame, in_wo
         return layout.WRONG_SIZE
     if min(status_of(q), min(status_of(v), status_of(a))) != layout.OK:
         return layout.NOT_FINITE
-    law, motion = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, np.empty((1, 24), q.dtype)
-    status = _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, a, motion)
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
+    motion = np.empty((1, 24), q.dtype)
+    status = _move_port(tables, element, port, frame, State(q, v), a, motion)
     if status == layout.OK:
         put_six(acceleration, 0, 0, acceleration_of(floats, motion, in_world, classical))
     return status
@@ -145,14 +147,12 @@ def touches(row, stage, ints, floats, numbers, stages, q, v, result):
     """What a `stage` at an address reads of everything that touches in the contact at `row`, into the rows of `result`."""
     if not sizes_fit(ints, q, v, v, v):
         return layout.WRONG_SIZE
-    law, work = (
-        np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype),
-        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
-    )
-    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, np.empty((world_rows(ints), 12), q.dtype))
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype))
+    work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype)
+    status = outward_whole(tables, State(q, v), work, np.empty((world_rows(ints), 12), q.dtype))
     if status != layout.OK:
         return status
-    status = call_interaction_at(stage, ints, numbers, stages, law, row, address_of(result, 0))
+    status = call_interaction_at(stage, tables, row, address_of(result, 0))
     return status if status != layout.OK else status_of_rows(result)
 
 
@@ -162,11 +162,9 @@ def momentum_matrix(ints, floats, numbers, stages, q, matrix):
     n, count = ints[0, layout.NV], ints[0, layout.ELEMENTS]
     if q.size != ints[0, layout.NQ] or matrix.shape[0] != 6 or matrix.shape[1] != n:
         return layout.WRONG_SIZE
-    law, work = (
-        np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None,
-        np.empty((count, layout.FORWARD_COLUMNS), q.dtype),
-    )
-    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n, q.dtype) if LAWS else None, work)
+    law, still = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, np.zeros(n, q.dtype) if LAWS else None
+    work = np.empty((count, layout.FORWARD_COLUMNS), q.dtype)
+    status = outward_poses(Tables(ints, floats, numbers, stages, law), State(q, still), work)
     if status != layout.OK:
         return status
     if LAWS:
@@ -175,9 +173,8 @@ def momentum_matrix(ints, floats, numbers, stages, q, matrix):
         composite_inertias(ints, floats, law, work)
         write_momentum_matrix(ints, floats, law, work, world, matrix)
     else:
-        write_rigid_momentum_matrix(
-            ints, floats, work, np.empty((count, layout.SUM_COLUMNS), q.dtype), np.empty(count, np.int64), matrix
-        )
+        sums, firsts = np.empty((count, layout.SUM_COLUMNS), q.dtype), np.empty(count, np.int64)
+        write_rigid_momentum_matrix(ints, floats, work, sums, firsts, matrix)
     return status_of_rows(matrix)
 
 
@@ -187,21 +184,13 @@ def coriolis_matrix(ints, floats, numbers, stages, paths, q, v, matrix):
     n, count = ints[0, layout.NV], ints[0, layout.ELEMENTS]
     if not sizes_fit(ints, q, v, v, v) or matrix.shape[0] != n or matrix.shape[1] != n:
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
     work = np.empty((count, layout.INVERSE_COLUMNS), q.dtype)
-    status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
+    status = outward_twists(tables, State(q, v), work)
     if status != layout.OK:
         return status
-    write_coriolis(
-        ints,
-        floats,
-        v,
-        paths,
-        work,
-        np.empty((count, layout.SUM_COLUMNS), q.dtype),
-        np.empty((n, layout.COLUMN_COLUMNS), q.dtype),
-        matrix,
-    )
+    sums, columns = np.empty((count, layout.SUM_COLUMNS), q.dtype), np.empty((n, layout.COLUMN_COLUMNS), q.dtype)
+    write_coriolis(ints, floats, v, paths, work, sums, columns, matrix)
     return status_of_rows(matrix)
 
 
@@ -211,9 +200,9 @@ def inverse_mass_matrix(ints, floats, numbers, stages, tree, q, inverse):
     n = ints[0, layout.NV]
     if q.size != ints[0, layout.NQ] or inverse.shape[0] != n or inverse.shape[1] != n:
         return layout.WRONG_SIZE
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    law, still = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, np.zeros(n, q.dtype) if LAWS else None
     work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype)
-    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n, q.dtype) if LAWS else None, work)
+    status = outward_poses(Tables(ints, floats, numbers, stages, law), State(q, still), work)
     if status != layout.OK:
         return status
     matrix = np.empty((n, n), q.dtype)
@@ -226,10 +215,11 @@ def inverse_mass_matrix(ints, floats, numbers, stages, tree, q, inverse):
 
 
 @shared
-def _energies(ints, floats, numbers, stages, law, q, v, work, world, result):
+def _energies(tables, state, work, world, result):
+    ints, floats, law, (q, v) = tables.ints, tables.floats, tables.law, state
     if not sizes_fit(ints, q, v, v, v) or result.size != 3:
         return layout.WRONG_SIZE
-    status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
+    status = outward_twists(tables, state, work)
     if status != layout.OK:
         return status
     result[:] = 0.0
@@ -237,10 +227,10 @@ def _energies(ints, floats, numbers, stages, law, q, v, work, world, result):
     add_energy(ints, floats, law, v, work, world, result)
     add_elastic_energy(ints, floats, q, result[2:3])
     if law is not None:
-        stored, weight = stored_energy(ints, floats, numbers, stages, law, q, v, work, world)
+        stored, weight = stored_energy(tables, state, work, world)
         result[1] += weight
         result[2] += stored
-        result[2] += elastic_energy(ints, numbers, stages, law, q, v, work)
+        result[2] += elastic_energy(tables, state, work)
     return status_of(result)
 
 
@@ -249,15 +239,15 @@ def energies(ints, floats, numbers, stages, q, v, result):
     """Kinetic, gravity's and elastic energy (3)."""
     count = ints[0, layout.ELEMENTS]
     work, world = np.empty((count, layout.INVERSE_COLUMNS), q.dtype), np.empty((count, 12), q.dtype)
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    return _energies(ints, floats, numbers, stages, law, q, v, work, world, result)
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
+    return _energies(tables, State(q, v), work, world, result)
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, FLOATS, FLOATS, VECTOR)
 def observed(ints, floats, numbers, stages, q, v, work, world, result):
     """The same; `work` and `world` receive twists and poses of all elements."""
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    return _energies(ints, floats, numbers, stages, law, q, v, work, world, result)
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
+    return _energies(tables, State(q, v), work, world, result)
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, STATE, STATE, RESULT)
@@ -266,11 +256,9 @@ def momentum(ints, floats, numbers, stages, q, v, result):
     if not sizes_fit(ints, q, v, v, v) or result.size != 6:
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    work, world = (
-        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
-        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
-    )
-    status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
+    work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype)
+    world = np.empty((ints[0, layout.ELEMENTS], 12), q.dtype)
+    status = outward_twists(Tables(ints, floats, numbers, stages, law), State(q, v), work)
     if status != layout.OK:
         return status
     result[:] = 0.0
@@ -286,7 +274,8 @@ def center_of_mass(ints, floats, numbers, stages, q, result):
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
     work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype)
-    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(ints[0, layout.NV], q.dtype), work)
+    state = State(q, np.zeros(ints[0, layout.NV], q.dtype))
+    status = outward_poses(Tables(ints, floats, numbers, stages, law), state, work)
     if status != layout.OK:
         return status
     result[:] = 0.0

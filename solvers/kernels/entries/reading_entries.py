@@ -12,7 +12,7 @@ from titop.solvers.kernels.closures.least_norm import find_multipliers
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.whole_passes import inverse_from, inverse_whole, sizes_fit, status_of, world_rows
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.records import Motion, System
+from titop.solvers.kernels.interface.records import ClosedTables, State, Tables
 from titop.solvers.kernels.ports.sensor_readings import JOINT_WRENCH, MULTIPLIER, asks_for, read_all
 from titop.solvers.kernels.tree.inverse import outward_motions
 from titop.solvers.kernels.tree.kinematics import start
@@ -30,20 +30,18 @@ def readings(what, frames, ints, floats, numbers, stages, q, v, a, result):
     status = min(status_of(q), min(status_of(v), status_of(a)))
     if status != layout.OK:
         return status
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    work, world = (
-        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
-        np.empty((world_rows(ints), 12), q.dtype),
-    )
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
+    work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype)
+    world = np.empty((world_rows(ints), 12), q.dtype)
+    state, rooms = State(q, v), (np.empty((1, 12), q.dtype), np.empty((1, 24), q.dtype))
     if asks_for(what, JOINT_WRENCH, MULTIPLIER):
-        status = inverse_whole(ints, floats, numbers, stages, law, q, v, a, work, world, np.empty(v.size, q.dtype))
+        status = inverse_whole(tables, state, a, work, world, np.empty(v.size, q.dtype))
     else:
         start(floats, work)
-        status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, layout.UNKNOWN)
+        status = outward_motions(tables, state, a, work, layout.UNKNOWN)
     if status != layout.OK:
         return status
-    pose, motion = np.empty((1, 12), q.dtype), np.empty((1, 24), q.dtype)
-    read_all(ints, floats, None, law, what, frames, q, v, work, None, pose, motion, result)
+    read_all(tables, state, work, what, frames, (None, None), rooms, result)
     return status_of(result)
 
 
@@ -61,14 +59,12 @@ def closed_readings(what, frames, loops, weights, known, ints, floats, numbers, 
     if min(status_of(q), min(status_of(v), min(status_of(a), status_of(applied)))) != layout.OK:
         return layout.NOT_FINITE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    work, world = (
-        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
-        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
-    )
+    work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype)
+    world = np.empty((ints[0, layout.ELEMENTS], 12), q.dtype)
     loaded, efforts, multipliers = own_loads(floats, q), np.empty(n, q.dtype), np.zeros(k, q.dtype)
     jacobian, sides = np.empty((k, n), q.dtype), np.empty((3, k), q.dtype)
-    system = System(ints, loaded, numbers, stages, law, loops)
-    status = efforts_and_constraints(system, Motion(q, v, a), (work, world), efforts, sides, jacobian)
+    tables, state = Tables(ints, loaded, numbers, stages, law), State(q, v)
+    status = efforts_and_constraints(ClosedTables(tables, loops), state, a, (work, world), efforts, sides, jacobian)
     if status != layout.OK:
         return status
     for j in range(n):
@@ -77,9 +73,9 @@ def closed_readings(what, frames, loops, weights, known, ints, floats, numbers, 
         return layout.SINGULAR
     write_closure_wrenches(ints, loaded, law, loops, world, multipliers)
     if asks_for(what, JOINT_WRENCH, JOINT_WRENCH):
-        status = inverse_from(ints, loaded, numbers, stages, law, q, v, a, work, world, efforts, layout.KNOWN)
+        status = inverse_from(tables, state, a, work, world, efforts, layout.KNOWN)
     if status != layout.OK:
         return status
-    pose, motion = np.empty((1, 12), q.dtype), np.empty((1, 24), q.dtype)
-    read_all(ints, floats, loaded, law, what, frames, q, v, work, multipliers, pose, motion, result)
+    rooms = np.empty((1, 12), q.dtype), np.empty((1, 24), q.dtype)
+    read_all(tables, state, work, what, frames, (loaded, multipliers), rooms, result)
     return status_of(result)

@@ -21,6 +21,7 @@ from titop.solvers.kernels.equations.whole_passes import (
     world_rows,
 )
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.records import Rooms, State, Tables
 from titop.solvers.kernels.interface.stages import address_of, call_interaction
 from titop.solvers.kernels.ports.interactions import loads_of, next_interaction
 from titop.solvers.kernels.ports.loads import push_by_interaction
@@ -35,13 +36,13 @@ ITERATIONS, RENEWED = 30, 3
 @pair(INTS, FLOATS, FLOATS, INTS, STATE, STATE, RESULT)
 def state_rates(ints, floats, told, codes, q, v, rates):
     """The rates (nx) of all states."""
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype)
+    tables = Tables(ints, floats, told, codes, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype))
     work, world = moving_rooms(ints, layout.INVERSE_COLUMNS, q)
-    status = outward_moved(ints, floats, told, codes, law, q, v, v, work, world, layout.UNKNOWN)
+    status = outward_moved(tables, State(q, v), v, work, world, layout.UNKNOWN)
     k, row = 0, ints[0, layout.FIRST_INTERACTION]
     for _ in range(ints[0, layout.INTERACTIONS]):
         if status == layout.OK and ints[row, layout.ACT_STATES] > 0:
-            status = call_interaction(ints, told, codes, law, row, layout.RATES, address_of(rates, k))
+            status = call_interaction(tables, row, layout.RATES, address_of(rates, k))
             k += ints[row, layout.ACT_STATES]
         row = next_interaction(ints, row)
     return status if status != layout.OK else status_of(rates)
@@ -71,15 +72,13 @@ def state_slopes(bare, ints, floats, told, codes, paths, q, v, by_state, driven,
     nv, law = ints[0, layout.NV], np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype)
     work, world = moving_rooms(ints, layout.INVERSE_COLUMNS, q)
     sums = np.empty((sum_rows(ints), layout.SUM_COLUMNS), q.dtype)
-    columns, still, unread = (
-        np.empty((paths.shape[1], layout.COLUMN_COLUMNS), q.dtype),
-        np.zeros(nv, q.dtype),
-        np.empty(nv, q.dtype),
-    )
-    held, known = np.empty((1, bare[0, layout.SLOPES_SIZE]), q.dtype), layout.UNKNOWN
-    status = linearise_blocks(bare, floats, told, codes, law, held, q, v, still, work, world, sums, columns, unread, known)
+    columns = np.empty((paths.shape[1], layout.COLUMN_COLUMNS), q.dtype)
+    held = np.empty((1, bare[0, layout.SLOPES_SIZE]), q.dtype)
+    still, unread, state, rooms = np.zeros(nv, q.dtype), np.empty(nv, q.dtype), State(q, v), Rooms(work, world, sums, columns)
+    tables, alone = Tables(ints, floats, told, codes, law), Tables(bare, floats, told, codes, law)
+    status = linearise_blocks(alone, held, state, still, rooms, unread, layout.UNKNOWN)
     if status == layout.OK:
-        status = outward_whole(ints, floats, told, codes, law, q, v, work, world)
+        status = outward_whole(tables, state, work, world)
     if status != layout.OK:
         return status
     sizes = _largest(ints)
@@ -89,17 +88,16 @@ def state_slopes(bare, ints, floats, told, codes, paths, q, v, by_state, driven,
     for _ in range(ints[0, layout.INTERACTIONS]):
         count, inputs = ints[row, layout.ACT_STATES], ints[row, layout.ACT_INPUTS]
         if count > 0:
-            status = call_interaction(ints, told, codes, law, row, layout.RATES_DRIVEN, address_of(slopes, 0))
+            status = call_interaction(tables, row, layout.RATES_DRIVEN, address_of(slopes, 0))
             for i in range(count):
                 for j in range(inputs):
                     driven[k + i, column + j] = slopes[0, i * inputs + j]
             if status == layout.OK:
-                status = call_interaction(ints, told, codes, law, row, layout.RATES_SLOPES, address_of(slopes, 0))
+                status = call_interaction(tables, row, layout.RATES_SLOPES, address_of(slopes, 0))
             if status != layout.OK:
                 return status
             width, rows = width_of(ints, row), rows_of(ints, row)
-            of_rows, frames = (0, 0, count, count), count * (width + rows)
-            write_changes(ints, floats, law, slopes, of_rows, frames, paths, sums, columns, row, nv, room)
+            write_changes(tables, slopes, (0, 0, count, count, count * (width + rows)), paths, sums, columns, row, room)
             for i in range(count):
                 for j in range(nv):
                     by_state[k + i, j] = room[0, i * nv + j]
@@ -113,26 +111,26 @@ def state_slopes(bare, ints, floats, told, codes, paths, q, v, by_state, driven,
 @entry(REAL, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, FLOATS)
 def follow_states(half, ints, floats, numbers, stages, q, v, begun, x, inverse):
     """Find the states at a state (q, v); see `follow`."""
-    law = np.empty((1, ints[0, layout.LAW_SIZE]))
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE])))
     work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
-    status = outward_moved(ints, floats, numbers, stages, law, q, v, v, work, world, layout.UNKNOWN)
-    return status if status != layout.OK else follow(half, ints, numbers, stages, law, begun, x, inverse)
+    status = outward_moved(tables, State(q, v), v, work, world, layout.UNKNOWN)
+    return status if status != layout.OK else follow(half, tables, begun, x, inverse)
 
 
 @shared
-def follow(half, ints, numbers, stages, law, begun, x, inverse):
+def follow(half, tables, begun, x, inverse):
     """Find the states ``x = begun + half dx/dt``, the motion of interactions' targets in `law`; return a status.
 
     By Newton's method, interaction by interaction. `x` begins with a guess, and keeps it where none are found; `inverse`
     (nx x nx) is that of the derivatives, zeros before. The states found stand among the `numbers` then, and act.
     """
-    found, k, row = x.copy(), 0, ints[0, layout.FIRST_INTERACTION]
+    ints, found, k, row = tables.ints, x.copy(), 0, tables.ints[0, layout.FIRST_INTERACTION]
     for _ in range(ints[0, layout.INTERACTIONS]):
         if ints[row, layout.ACT_STATES] > 0:
-            status = _follow(half, ints, numbers, stages, law, row, k, begun, found, inverse)
+            status = _follow(half, tables, row, k, begun, found, inverse)
             if status == layout.OK:
-                answer = address_of(law, loads_of(ints, row))
-                status = call_interaction(ints, numbers, stages, law, row, layout.ACT, answer)
+                answer = address_of(tables.law, loads_of(ints, row))
+                status = call_interaction(tables, row, layout.ACT, answer)
             if status != layout.OK:
                 return status
             k += ints[row, layout.ACT_STATES]
@@ -142,8 +140,9 @@ def follow(half, ints, numbers, stages, law, begun, x, inverse):
 
 
 @shared
-def _follow(half, ints, told, stages, law, row, first, begun, x, inverse):
+def _follow(half, tables, row, first, begun, x, inverse):
     """Find the states of the interaction at `row`, which stand from `first` on; return a status."""
+    ints, law = tables.ints, tables.law
     count, inputs = ints[row, layout.ACT_STATES], ints[row, layout.ACT_INPUTS]
     at, rates, change = ints[row, layout.NUMBERS] + ints[row, layout.NUMBER_COUNT] - count, np.empty(count), np.empty(count)
     driven, matrix, solved = np.empty((1, count * inputs)), np.empty((count, count)), np.empty((count, count))
@@ -151,9 +150,9 @@ def _follow(half, ints, told, stages, law, row, first, begun, x, inverse):
     for iteration in range(ITERATIONS):
         for i in range(count):
             law[0, own + i] = x[first + i]
-        status = call_interaction(ints, told, stages, law, row, layout.RATES, address_of(rates, 0))
+        status = call_interaction(tables, row, layout.RATES, address_of(rates, 0))
         if status == layout.OK and iteration % RENEWED == 0:
-            status = call_interaction(ints, told, stages, law, row, layout.RATES_DRIVEN, address_of(driven, 0))
+            status = call_interaction(tables, row, layout.RATES_DRIVEN, address_of(driven, 0))
             for i in range(count):
                 for j in range(count):
                     unit = 1.0 if i == j else 0.0
@@ -172,7 +171,7 @@ def _follow(half, ints, told, stages, law, row, first, begun, x, inverse):
             size = max(size, max(abs(x[first + i]), abs(begun[first + i])))
         if largest <= EXACT * size:
             for i in range(count):
-                told[0, at + i] = law[0, own + i] = x[first + i]
+                tables.numbers[0, at + i] = law[0, own + i] = x[first + i]
                 for j in range(count):
                     inverse[first + i, first + j] = solved[i, j]
             return layout.OK

@@ -33,7 +33,7 @@ from titop.solvers.kernels.entries.gap_entries import go_back, length_anew, swit
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.whole_passes import eliminate, outward_whole, status_of, world_rows
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.records import Motion, System
+from titop.solvers.kernels.interface.records import Along, ClosedTables, State, Tables
 from titop.solvers.kernels.ports.guards import NEAR, cleared, exactness
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts, take_own_states, write_own_rates
 from titop.solvers.kernels.spatial.algebra import copy
@@ -65,12 +65,13 @@ LAWS, CLOSED = True, True
 @helper
 def accelerate(ints, floats, numbers, stages, law, q, v, a, effort, imposed, work, multi, world):
     """Write the accelerations of a tree under efforts, which passive ones are added to; return a status."""
-    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
+    tables = Tables(ints, floats, numbers, stages, law)
+    status = outward_whole(tables, State(q, v), work, world)
     if status == layout.OK:
         add_passive_efforts(ints, floats, q, v, effort)
         if law is not None:
             add_interaction_efforts(ints, law, effort, 1.0)
-        status = eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world)
+        status = eliminate(tables, Along(v, a, effort, imposed), work, multi, world)
     return status
 
 
@@ -98,10 +99,11 @@ def steps(
     world = np.empty((ints[0, layout.ELEMENTS] if CLOSED else world_rows(ints), 12))
     nq, nv = moved.size, imposed.size
     q, v, a, effort = np.empty(nq), np.empty(nv), np.empty(nv), np.empty(nv)
+    tables, state = Tables(ints, floats, numbers, stages, law), State(q, v)
     if CLOSED:
         step, closed, mass, efforts = np.empty(nv), np.empty(nv), np.empty((nv, nv)), np.empty(nv)
         rooms = work, world, constrained_rooms(loops, nv, states)
-        system, hybrid = System(ints, floats, numbers, stages, law, loops), (imposed, mass, efforts)
+        system, hybrid = ClosedTables(tables, loops), (imposed, mass, efforts)
     else:
         multi = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
     left, used, looking, cuts = max(tries, 1), last, False, 0
@@ -124,7 +126,7 @@ def steps(
                 status = take_own_states(ints, numbers, states[s])
             if status == layout.OK:
                 if CLOSED:
-                    status = constrained(system, tree, None, Motion(q, v, effort), rooms, hybrid, a)
+                    status = constrained(system, tree, None, state, effort, rooms, hybrid, a)
                 else:
                     status = accelerate(ints, floats, numbers, stages, law, q, v, a, effort, imposed, work, multi, world)
             if status == layout.OK:
@@ -156,7 +158,7 @@ def steps(
             copy(states[end], y)
             if CLOSED:
                 runge_kutta.take_state(ints, y, motions[end], moved, imposed, q, v, a)
-                if not close(precision, sizes, plain, imposed, (system, q, v, (work, world)), step, closed, told):
+                if not close(precision, sizes, plain, imposed, (system, state, (work, world)), step, closed, told):
                     return runge_kutta.LOOK_CLOSER
                 if told[1] < precision[2] * told[3] or int(told[2]) != loops[0, layout.RANK]:
                     return runge_kutta.LOOK_CLOSER
@@ -168,7 +170,7 @@ def steps(
                     copy(closed, v)
                 else:
                     runge_kutta.take_state(ints, y, motions[end], moved, imposed, q, v, a)
-                status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
+                status = outward_whole(tables, state, work, world)
                 if status == layout.OK:
                     status = cleared(ints, numbers, stages, law, q, v, clock[runge_kutta.LAST : runge_kutta.LAST + 1], guards)
                 if status != layout.OK and status != NEAR:

@@ -101,19 +101,18 @@ NUMBERS_OF_BODY = 10
 
 
 @helper
-def write_body_regressor(ints, floats, law, work, i, frames, pose, wrenches, result):
+def write_body_regressor(tables, work, i, frames, pose, wrenches, result):
     """Write the efforts (10 x nv) a unit of each number of element i's body into `result`, zero before.
 
     `frames` holds the reference frames in the elements; `pose` (1, 12) and `wrenches` (10, 6) are room.
     """
-    _write_wrenches(
-        transport(frames, i, 0, six(work, i, layout.TWIST)), transport(frames, i, 0, six(work, i, layout.ACC)), wrenches
-    )
+    ints, law, twist = tables.ints, tables.law, transport(frames, i, 0, six(work, i, layout.TWIST))
+    _write_wrenches(twist, transport(frames, i, 0, six(work, i, layout.ACC)), wrenches)
     for k in range(12):
         pose[0, k] = frames[i, k]
     while i > 0:
         for j in range(coordinates_of(ints[i, layout.KIND])):
-            _project(transport(pose, 0, 0, axis(ints, floats, i, j)), wrenches, result, ints[i, layout.V] + j)
+            _project(transport(pose, 0, 0, axis(ints, tables.floats, i, j)), wrenches, result, ints[i, layout.V] + j)
         prepend(work, i, layout.R, pose)
         p = ints[i, layout.PARENT]
         if law is not None and ints[i, layout.PORT] >= 0:

@@ -1,6 +1,7 @@
 """Whole passes: from a state to efforts or accelerations.
 
-`law` is None for systems without general blocks and interactions; `numbers` and `stages` describe these (see `layout`).
+Of `Tables` the law is None for systems without general blocks and interactions; numbers and stages describe these (see
+`layout`).
 
 Inverse dynamics with the mass matrix are one pair of passes (key P, section 5 and appendix A.6: MID; without what acts, MIID).
 Outwards, each general block is asked for its law once, and its motion gives what it takes by itself, ``M x + h``. Inwards,
@@ -13,6 +14,7 @@ import numpy as np
 
 from titop.blocks.basics.choices import everywhere
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.records import Along, Tables
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts, apply_interactions, write_interactions
 from titop.solvers.kernels.ports.loads import apply_loads, apply_to_ports
 from titop.solvers.kernels.ports.surroundings import subtract_from_laws, subtract_from_wrenches, write_surroundings
@@ -28,12 +30,8 @@ from titop.solvers.native.kernel import helper, shared
 @helper
 def sizes_fit(ints, q, v, x, out):
     """Tell whether the state arguments have the lengths of the system."""
-    return (
-        q.size == ints[0, layout.NQ]
-        and v.size == ints[0, layout.NV]
-        and x.size == ints[0, layout.NV]
-        and out.size == ints[0, layout.NV]
-    )
+    nv = ints[0, layout.NV]
+    return q.size == ints[0, layout.NQ] and v.size == nv and x.size == nv and out.size == nv
 
 
 @helper
@@ -50,8 +48,9 @@ def moving_rooms(ints, columns, q):
 
 
 @helper
-def apply_wrenches(ints, floats, law, work, world, general):
+def apply_wrenches(tables, work, world, general):
     """Subtract loads and interactions from the laws of general blocks, or else from the biases of rigid bodies."""
+    ints, floats, law = tables.ints, tables.floats, tables.law
     apply_loads(ints, floats, law, work, world, general)
     if law is not None:
         apply_interactions(ints, floats, law, work, general)
@@ -97,18 +96,18 @@ def status_of_slopes(slopes):
 
 
 @helper
-def inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, known):
+def inverse_from(tables, state, a, work, world, tau, known):
     """Turn poses, twists and laws (in `work` and `law`), unless `known` found on the way, into efforts; return a status."""
-    status = outward_moved(ints, floats, numbers, stages, law, q, v, a, work, world, known)
-    return status if status != layout.OK else efforts_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau)
+    status = outward_moved(tables, state, a, work, world, known)
+    return status if status != layout.OK else efforts_from(tables, state, a, work, world, tau)
 
 
 @shared
-def efforts_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau):
+def efforts_from(tables, state, a, work, world, tau):
     """Turn known motions, and what interactions do, into efforts; return a status."""
-    start_efforts(ints, floats, q, v, tau)
-    apply_to_all(ints, floats, law, work, world, tau)
-    return inward_wrenches(ints, floats, numbers, stages, law, q, v, a, work, tau)
+    start_efforts(tables.ints, tables.floats, state.q, state.v, tau)
+    apply_to_all(tables, work, world, tau)
+    return inward_wrenches(tables, state, a, work, tau)
 
 
 @helper
@@ -122,91 +121,92 @@ def start_efforts(ints, floats, q, v, tau):
 
 
 @helper
-def apply_to_all(ints, floats, law, work, world, tau):
+def apply_to_all(tables, work, world, tau):
     """Subtract all that acts from the wrenches that blocks take, and from efforts."""
-    apply_wrenches(ints, floats, law, work, world, False)
+    ints, law = tables.ints, tables.law
+    apply_wrenches(tables, work, world, False)
     if law is not None:
         add_interaction_efforts(ints, law, tau, -1.0)
-        apply_to_ports(ints, floats, law, work, world)
+        apply_to_ports(ints, tables.floats, law, work, world)
         subtract_from_wrenches(ints, law, work, tau)
 
 
 @shared
-def find_acting(ints, floats, numbers, stages, law, q, v, work, world):
+def find_acting(tables, state, work, world):
     """Let interactions, and what surrounds the blocks, write what they do, from known poses and twists; return a status."""
-    if ints[0, layout.INTERACTIONS] == 0 and ints[0, layout.APPLYING] == 0:
+    if tables.ints[0, layout.INTERACTIONS] == 0 and tables.ints[0, layout.APPLYING] == 0:
         return layout.OK
-    world_poses(ints, law, work, world)
-    status = write_interactions(ints, floats, numbers, stages, law, q, v, work, world)
-    return status if status != layout.OK else write_surroundings(ints, floats, numbers, stages, law, q, v, work, world)
+    world_poses(tables.ints, tables.law, work, world)
+    status = write_interactions(tables, state, work, world)
+    return status if status != layout.OK else write_surroundings(tables, state, work, world)
 
 
 @helper
-def outward_whole(ints, floats, numbers, stages, law, q, v, work, world):
+def outward_whole(tables, state, work, world):
     """From a state to twists, the laws of general blocks, and what interactions do; return a status."""
-    status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
-    if law is not None and status == layout.OK:
-        status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
+    status = outward_twists(tables, state, work)
+    if tables.law is not None and status == layout.OK:
+        status = find_acting(tables, state, work, world)
     return status
 
 
 @shared
-def outward_moved(ints, floats, numbers, stages, law, q, v, a, work, world, known):
+def outward_moved(tables, state, a, work, world, known):
     """From a state to motions and what interactions do, unless poses, twists and laws are `known`; return a status.
 
     No law is asked for M and S. Where accelerations are not read, v may stand for them.
     """
     if known == layout.UNKNOWN:
-        start(floats, work)
-    status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known)
-    if law is not None and known == layout.UNKNOWN and status == layout.OK:
-        status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
+        start(tables.floats, work)
+    status = outward_motions(tables, state, a, work, known)
+    if tables.law is not None and known == layout.UNKNOWN and status == layout.OK:
+        status = find_acting(tables, state, work, world)
     return status
 
 
 @helper
-def inverse_whole(ints, floats, numbers, stages, law, q, v, a, work, world, tau):
+def inverse_whole(tables, state, a, work, world, tau):
     """Inverse dynamics into `tau`; return a status."""
-    status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, layout.UNKNOWN)
+    status = inverse_from(tables, state, a, work, world, tau, layout.UNKNOWN)
     return status if status != layout.OK else status_of(tau)
 
 
 @helper
-def forward_whole(ints, floats, numbers, stages, law, q, v, tau, work, multi, world, a):
+def forward_whole(tables, state, tau, work, multi, world, a):
     """Forward dynamics into `a`; return a status."""
-    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
-    if status != layout.OK:
-        return status
-    return forward_from_twists(ints, floats, law, q, v, tau, work, multi, world, a)
+    status = outward_whole(tables, state, work, world)
+    return status if status != layout.OK else forward_from_twists(tables, state, tau, work, multi, world, a)
 
 
 @shared
-def eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world):
+def eliminate(tables, along, work, multi, world):
     """Turn known twists (in `work`) and laws, efforts and imposed motions into accelerations and efforts; return a status.
 
     The laws are used up.
     """
+    ints, law = tables.ints, tables.law
     if law is not None:
-        apply_wrenches(ints, floats, law, work, world, True)
+        apply_wrenches(tables, work, world, True)
         subtract_from_laws(ints, law)
-    rigid_laws(ints, floats, law, work)
-    apply_wrenches(ints, floats, law, work, world, False)
-    status = inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi, False)
+    rigid_laws(ints, tables.floats, law, work)
+    apply_wrenches(tables, work, world, False)
+    status = inward_elimination(tables, along, work, multi, False)
     if status == layout.OK:
-        outward_accelerations(ints, floats, law, v, a, effort, imposed, work, multi)
+        outward_accelerations(tables, along, work, multi)
     return status
 
 
 @shared
-def hybrid_from_twists(ints, floats, law, q, v, a, tau, imposed, work, multi, world):
+def hybrid_from_twists(tables, state, a, tau, imposed, work, multi, world):
     """Turn known twists and laws, which are used up, into accelerations and efforts of a tree: complete `a` and `tau`."""
+    q, v = state
     passive, effort = np.zeros(tau.size, q.dtype), np.empty(tau.size, q.dtype)
-    add_passive_efforts(ints, floats, q, v, passive)
-    if law is not None:
-        add_interaction_efforts(ints, law, passive, 1.0)
+    add_passive_efforts(tables.ints, tables.floats, q, v, passive)
+    if tables.law is not None:
+        add_interaction_efforts(tables.ints, tables.law, passive, 1.0)
     for k in range(tau.size):
         effort[k] = tau[k] + passive[k]
-    status = eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world)
+    status = eliminate(tables, Along(v, a, effort, imposed), work, multi, world)
     for k in range(tau.size):
         if imposed[k]:
             tau[k] = effort[k] - passive[k]
@@ -214,30 +214,32 @@ def hybrid_from_twists(ints, floats, law, q, v, a, tau, imposed, work, multi, wo
 
 
 @helper
-def forward_from_twists(ints, floats, law, q, v, tau, work, multi, world, a):
+def forward_from_twists(tables, state, tau, work, multi, world, a):
     """Turn known twists (in `work`), laws and efforts into accelerations; return a status. The laws are used up."""
     copy(tau, a)
-    add_passive_efforts(ints, floats, q, v, a)
-    if law is not None:
-        add_interaction_efforts(ints, law, a, 1.0)
-    status = eliminate(ints, floats, law, v, a, a, None, work, multi, world)
+    add_passive_efforts(tables.ints, tables.floats, state.q, state.v, a)
+    if tables.law is not None:
+        add_interaction_efforts(tables.ints, tables.law, a, 1.0)
+    status = eliminate(tables, Along(state.v, a, a, None), work, multi, world)
     return status if status != layout.OK else status_of(a)
 
 
 @shared
-def mass_and_efforts(ints, floats, numbers, stages, law, q, v, a, work, world, tau, matrix):
+def mass_and_efforts(tables, state, a, work, world, tau, matrix):
     """Inverse dynamics into `tau`, and the mass matrix into `matrix`; return a status. The laws' M become composite."""
-    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
+    status = outward_whole(tables, state, work, world)
     if status == layout.OK:
-        mass_and_efforts_of(ints, floats, law, q, v, a, work, world, tau, matrix)
+        mass_and_efforts_of(tables, state, a, work, world, tau, matrix)
     return status
 
 
 @shared
-def mass_and_efforts_of(ints, floats, law, q, v, a, work, world, tau, matrix):
+def mass_and_efforts_of(tables, state, a, work, world, tau, matrix):
     """Do so from known twists, laws, and what interactions do."""
-    start_efforts(ints, floats, q, v, tau)
-    outward_motions(ints, floats, None, None, law, q, v, a, work, layout.KNOWN)
-    apply_to_all(ints, floats, law, work, world, tau)
-    inward_wrenches(ints, floats, None, None, law, q, v, a, work, tau)
+    ints, floats, law = tables.ints, tables.floats, tables.law
+    known = Tables(ints, floats, None, None, law)
+    start_efforts(ints, floats, state.q, state.v, tau)
+    outward_motions(known, state, a, work, layout.KNOWN)
+    apply_to_all(tables, work, world, tau)
+    inward_wrenches(known, state, a, work, tau)
     write_mass_matrix(ints, floats, law, work, matrix)

@@ -1,6 +1,7 @@
-"""Where things stand in the records of a general block with n own coordinates: in its part of ``law`` and of ``slopes``.
+"""What passes take as one, and where things stand in the records of a general block with n own coordinates.
 
-See `layout` for what they are. Kernels call these functions, and so does Python.
+The latter are its parts of ``law`` and of ``slopes``: see `layout` for what they are. Kernels call these functions, and so does
+Python.
 """
 
 from __future__ import annotations
@@ -13,8 +14,12 @@ from titop.solvers.native.kernel import helper
 #: How many ports of a block can be out of use: one has a bit in an integer.
 SPARED_PORTS = 62
 
-#: The tables of a system with closures and gears, with what is known of its blocks; a motion, `a` or the efforts that cause it.
-System, Motion = namedtuple("System", "ints floats numbers stages law loops"), namedtuple("Motion", "q v a")
+#: The tables of a system, with the law of its blocks (None without any); the same with the table of its closures and gears.
+Tables, ClosedTables = namedtuple("Tables", "ints floats numbers stages law"), namedtuple("ClosedTables", "tables loops")
+#: A state. Along its coordinates: what is known and what is sought, and where motion is imposed (None: nowhere).
+State, Along = namedtuple("State", "q v"), namedtuple("Along", "v a effort imposed")
+#: The rooms of the passes of derivatives: motions, poses, sums over subtrees, and columns of the coordinates.
+Rooms = namedtuple("Rooms", "work world sums columns")
 
 
 @helper

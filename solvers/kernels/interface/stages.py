@@ -157,64 +157,44 @@ def given(ints, law, work):
 
 
 @helper
-def call_block(ints, numbers, stages, law, slopes, i, q, v, a, work, known, stage):
+def call_block(tables, slopes, i, state, a, work, known, stage):
     """Call a stage of general block i, at the motion of its element; return a status. `a` and `slopes` may be None."""
-    accelerations, derived = 0, 0
+    ints, stages, law = tables.ints, tables.stages, tables.law
+    row, element, accelerations, derived = ints[i, layout.BLOCK], i * work.shape[1], 0, 0
     if a is not None:
         accelerations = address_of(a, ints[i, layout.OWN_V])
     if slopes is not None:
         derived = address_of(slopes, ints[i, layout.SLOPES])
-    row = ints[i, layout.BLOCK]
-    arguments = (
-        ints[i, layout.OWN],
-        ints[i, layout.PORT_COUNT],
-        ints[i, layout.USED],
-        ints[i, layout.NUMBER_COUNT],
-        ints[0, layout.PASSIVE],
-        known,
-        address_of(stages, row * layout.STAGE_COLUMNS),
-        address_of(numbers, ints[i, layout.NUMBERS]),
-        address_of(q, ints[i, layout.OWN_Q]),
-        address_of(v, ints[i, layout.OWN_V]),
-        accelerations,
-        address_of(work, i * work.shape[1] + layout.TWIST),
-        address_of(work, i * work.shape[1] + layout.ACC),
-        address_of(law, ints[i, layout.LAW]),
-        address_of(law, ints[i, layout.ROOM]),
-        derived,
-    )
-    return call_at(stages[row, stage], arguments)
+    sizes = ints[i, layout.OWN], ints[i, layout.PORT_COUNT], ints[i, layout.USED], ints[i, layout.NUMBER_COUNT]
+    told = address_of(stages, row * layout.STAGE_COLUMNS), address_of(tables.numbers, ints[i, layout.NUMBERS])
+    own = address_of(state.q, ints[i, layout.OWN_Q]), address_of(state.v, ints[i, layout.OWN_V]), accelerations
+    moved = address_of(work, element + layout.TWIST), address_of(work, element + layout.ACC)
+    written = address_of(law, ints[i, layout.LAW]), address_of(law, ints[i, layout.ROOM]), derived
+    return call_at(stages[row, stage], (*sizes, ints[0, layout.PASSIVE], known, *told, *own, *moved, *written))
 
 
 @helper
-def elastic_energy(ints, numbers, stages, law, q, v, work):
+def elastic_energy(tables, state, work):
     """Return the elastic energy of all general blocks (J), not a number where one fails; their laws are used up."""
-    energy = 0.0
+    ints, energy = tables.ints, 0.0
     for i in range(1, ints[0, layout.ELEMENTS]):
         if ints[i, layout.LAW] >= 0:
-            status = call_block(ints, numbers, stages, law, None, i, q, v, None, work, layout.UNKNOWN, layout.ENERGY)
-            energy += law[0, ints[i, layout.LAW]] if status == layout.OK else np.nan
+            status = call_block(tables, None, i, state, None, work, layout.UNKNOWN, layout.ENERGY)
+            energy += tables.law[0, ints[i, layout.LAW]] if status == layout.OK else np.nan
     return energy
 
 
 @helper
-def call_interaction(ints, numbers, stages, law, row, stage, result):
+def call_interaction(tables, row, stage, result):
     """Let the interaction at `row` write what it does, its slopes or its energy to the address `result`; return a status."""
-    return call_interaction_at(stages[ints[row, layout.BLOCK], stage], ints, numbers, stages, law, row, result)
+    return call_interaction_at(tables.stages[tables.ints[row, layout.BLOCK], stage], tables, row, result)
 
 
 @helper
-def call_interaction_at(stage, ints, numbers, stages, law, row, result):
+def call_interaction_at(stage, tables, row, result):
     """Call a stage of the interaction at `row` by its address; return a status."""
-    arguments = (
-        ints[row, layout.ACT_PORTS],
-        ints[row, layout.ACT_COORDINATES],
-        ints[row, layout.ACT_INPUTS],
-        ints[row, layout.ACT_STATES],
-        ints[row, layout.NUMBER_COUNT],
-        address_of(stages, ints[row, layout.BLOCK] * layout.STAGE_COLUMNS),
-        address_of(numbers, ints[row, layout.NUMBERS]),
-        address_of(law, ints[row, layout.LAW]),
-        result,
-    )
-    return call_at(stage, arguments)
+    ints, stages = tables.ints, address_of(tables.stages, tables.ints[row, layout.BLOCK] * layout.STAGE_COLUMNS)
+    targets = ints[row, layout.ACT_PORTS], ints[row, layout.ACT_COORDINATES], ints[row, layout.ACT_INPUTS]
+    told = ints[row, layout.ACT_STATES], ints[row, layout.NUMBER_COUNT], stages
+    numbers, motion = address_of(tables.numbers, ints[row, layout.NUMBERS]), address_of(tables.law, ints[row, layout.LAW])
+    return call_at(stage, (*targets, *told, numbers, motion, result))

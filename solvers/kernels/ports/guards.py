@@ -11,6 +11,7 @@ import numpy as np
 
 from titop.blocks.basics.tolerances import CENTRAL_STEP, EXACT, TYPED
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.records import Tables
 from titop.solvers.kernels.interface.stages import (
     address_of,
     address_or_zero,
@@ -79,7 +80,7 @@ def gaps_guarded(ints, rows, law, numbers, number_count, stages, kinds, q, v, le
             if place == 0:
                 addresses, record = ints_at(stages, kinds, layout.STAGE_COLUMNS), row_at(law, table[0, layout.LAW_SIZE])
                 answer[0], told = given[k, COUNT], row_at(numbers, number_count)
-                status = call_interaction(table, told, addresses, record, row, layout.GAP, address_of(answer, 0))
+                status = call_interaction(Tables(table, None, told, addresses, record), row, layout.GAP, address_of(answer, 0))
                 if status != layout.OK:
                     return status
             value, rate = answer[2 * place], answer[2 * place + 1]

@@ -14,7 +14,7 @@ from titop.blocks.basics.choices import select
 from titop.blocks.basics.tolerances import FEW_ROUNDINGS
 from titop.blocks.laws.vectors import product, times, transposed
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.records import bias_at
+from titop.solvers.kernels.interface.records import Tables, bias_at
 from titop.solvers.kernels.interface.stages import (
     address_of,
     address_or_zero,
@@ -35,25 +35,25 @@ from titop.solvers.native.signatures import INTEGER, STATE_AT, TABLE_AT
 
 
 @helper
-def write_interactions(ints, floats, numbers, stages, law, q, v, work, world):
+def write_interactions(tables, state, work, world):
     """Let every interaction write what it does; return a status. `world` holds the poses of all elements."""
-    if ints[0, layout.INTERACTIONS] == 0:
+    if tables.ints[0, layout.INTERACTIONS] == 0:
         return layout.OK
-    return _ask(ints, floats, numbers, stages, law, q, v, work, world, layout.ACT)
+    return _ask(tables, state, work, world, layout.ACT)
 
 
 @helper
-def stored_energy(ints, floats, numbers, stages, law, q, v, work, world):
+def stored_energy(tables, state, work, world):
     """Return the energy stored in interactions, and that of a field's gravity (J); what they do is used up.
 
     Both are not a number where one fails.
     """
-    row, energy, gravity = ints[0, layout.FIRST_INTERACTION], 0.0, 0.0
+    ints, row, energy, gravity = tables.ints, tables.ints[0, layout.FIRST_INTERACTION], 0.0, 0.0
     if ints[0, layout.INTERACTIONS] > 0:
-        if _ask(ints, floats, numbers, stages, law, q, v, work, world, layout.STORED) != layout.OK:
+        if _ask(tables, state, work, world, layout.STORED) != layout.OK:
             return np.nan, np.nan
     for k in range(ints[0, layout.INTERACTIONS]):
-        stored = law[0, loads_of(ints, row)]
+        stored = tables.law[0, loads_of(ints, row)]
         weighs = k >= ints[0, layout.INTERACTIONS] - ints[0, layout.WEIGHING]
         energy, gravity = energy + (0.0 if weighs else stored), gravity + (stored if weighs else 0.0)
         row = next_interaction(ints, row)
@@ -61,39 +61,40 @@ def stored_energy(ints, floats, numbers, stages, law, q, v, work, world):
 
 
 @helper
-def _ask(ints, floats, numbers, stages, law, q, v, work, world, stage):
-    tables, of_stages = (*given(ints, law, work), address_of(floats, 0)), (address_of(stages, 0), stages.shape[0])
-    states = address_of(q, 0), address_of(v, 0), address_of(world, 0), stage
+def _ask(tables, state, work, world, stage):
+    floats, numbers, stages = tables.floats, tables.numbers, tables.stages
+    told, of_stages = (*given(tables.ints, tables.law, work), address_of(floats, 0)), (address_of(stages, 0), stages.shape[0])
+    states = address_of(state.q, 0), address_of(state.v, 0), address_of(world, 0), stage
     if lane_count(floats) > lane_count(numbers):
-        return interactions_under_loads((*tables, place_of(numbers), numbers.shape[1], *of_stages, *states))
-    return interactions_asked((*tables, address_of(numbers, 0), numbers.shape[1], *of_stages, *states))
+        return interactions_under_loads((*told, place_of(numbers), numbers.shape[1], *of_stages, *states))
+    return interactions_asked((*told, address_of(numbers, 0), numbers.shape[1], *of_stages, *states))
 
 
 @feature(*[INTEGER] * 2, *[STATE_AT] * 2, INTEGER, *[TABLE_AT] * 2, *[INTEGER] * 3, *[STATE_AT] * 3, INTEGER)
 def interactions_asked(ints, rows, law, work, columns, floats, numbers, number_count, stages, kinds, q, v, world, stage):
     """Let a stage of every interaction write what it does, or its energy."""
-    return _ask_each(ints, rows, law, work, columns, floats, numbers, number_count, stages, kinds, q, v, world, stage)
+    return _ask_each((ints, rows), law, (work, columns), floats, (numbers, number_count), (stages, kinds), (q, v, world), stage)
 
 
 @feature(*[INTEGER] * 2, *[STATE_AT] * 2, INTEGER, STATE_AT, *[INTEGER] * 4, *[STATE_AT] * 3, INTEGER)
 def interactions_under_loads(ints, rows, law, work, columns, floats, numbers, number_count, stages, kinds, q, v, world, stage):
     """`interactions_asked` of states that have loads, and so bodies, of their own, but not laws."""
-    return _ask_each(ints, rows, law, work, columns, floats, numbers, number_count, stages, kinds, q, v, world, stage)
+    return _ask_each((ints, rows), law, (work, columns), floats, (numbers, number_count), (stages, kinds), (q, v, world), stage)
 
 
 @helper
-def _ask_each(ints, rows, law, work, columns, floats, numbers, number_count, stages, kinds, q, v, world, stage):
-    table = ints_at(ints, rows, layout.INT_COLUMNS)
+def _ask_each(ints, law, work, floats, numbers, stages, state, stage):
+    table = ints_at(*ints, layout.INT_COLUMNS)
     count, record = table[0, layout.ELEMENTS], row_at(law, table[0, layout.LAW_SIZE])
-    state, rates = vector_at(q, table[0, layout.NQ]), vector_at(v, table[0, layout.NV])
-    bodies, moving = floats_at(floats, rows, layout.FLOAT_COLUMNS), floats_at(work, count, columns)
-    poses = floats_at(world, count, 12)
-    told, row, driven = row_at(numbers, number_count), table[0, layout.FIRST_INTERACTION], 0
+    q, v = vector_at(state[0], table[0, layout.NQ]), vector_at(state[1], table[0, layout.NV])
+    bodies, moving = floats_at(floats, ints[1], layout.FLOAT_COLUMNS), floats_at(work[0], count, work[1])
+    poses = floats_at(state[2], count, 12)
+    told, row, driven = row_at(*numbers), table[0, layout.FIRST_INTERACTION], 0
+    tables = Tables(table, bodies, told, ints_at(*stages, layout.STAGE_COLUMNS), record)
     for _ in range(table[0, layout.INTERACTIONS]):
-        _write_motion(table, bodies, record, state, rates, moving, poses, row)
+        _write_motion(table, bodies, record, q, v, moving, poses, row)
         _write_inputs(table, bodies, told, record, row, driven)
-        addresses, answer = ints_at(stages, kinds, layout.STAGE_COLUMNS), address_of(record, loads_of(table, row))
-        status = call_interaction(table, told, addresses, record, row, stage, answer)
+        status = call_interaction(tables, row, stage, address_of(record, loads_of(table, row)))
         if status != layout.OK:
             return status
         driven += table[row, layout.ACT_INPUTS]
@@ -266,11 +267,11 @@ def own_rates_written(ints, rows, law, numbers, count, stages, kinds, rates):
     """See `write_own_rates`."""
     table, told = ints_at(ints, rows, layout.INT_COLUMNS), row_at(numbers, count)
     record, addresses = row_at(law, table[0, layout.LAW_SIZE]), ints_at(stages, kinds, layout.STAGE_COLUMNS)
-    dx = vector_at(rates, table[0, layout.STATES])
+    tables, dx = Tables(table, None, told, addresses, record), vector_at(rates, table[0, layout.STATES])
     row, k = table[0, layout.FIRST_INTERACTION], 0
     for _ in range(table[0, layout.INTERACTIONS]):
         if table[row, layout.ACT_STATES] > 0:
-            status = call_interaction(table, told, addresses, record, row, layout.RATES, address_of(dx, k))
+            status = call_interaction(tables, row, layout.RATES, address_of(dx, k))
             if status != layout.OK:
                 return status
             k += table[row, layout.ACT_STATES]

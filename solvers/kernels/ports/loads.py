@@ -83,13 +83,9 @@ def hold_loads(ints, floats, world, sums):
     Loads on a general block's ports move from the block's row of `sums` to the port's.
     """
     if ints[0, layout.LOADS] > 0 or ints[0, layout.INERTIAL_LOADS]:
-        if load_holding((address_of(ints, 0), ints.shape[0], *_addresses(floats, world, sums))) != layout.OK:
+        tables = address_of(ints, 0), ints.shape[0], address_of(floats, 0), address_of(world, 0)
+        if load_holding((*tables, address_of(sums, 0), sums.shape[0], sums.shape[1])) != layout.OK:
             sums[:] = np.nan
-
-
-@helper
-def _addresses(floats, world, sums):
-    return address_of(floats, 0), address_of(world, 0), address_of(sums, 0), sums.shape[0], sums.shape[1]
 
 
 @feature(INTEGER, INTEGER, TABLE_AT, STATE_AT, STATE_AT, INTEGER, STATE_AT)

@@ -50,21 +50,22 @@ def twist_of_port(ints, floats, law, work, row, v):
 
 
 @helper
-def walk(ints, floats, numbers, stages, law, q, v, work, i, port, pose, jacobian):
+def walk(tables, state, work, i, port, pose, jacobian):
     """Walk from a port on element i to the world; return a status.
 
     `port` is the port's place in `law`, or -1 for one fixed in the element, whose pose there `pose` (1, 12) holds before. It
     holds the port's pose in the inertial frame then, `jacobian` (6 x nv), zero before, its Jacobian in its frame; it may be
     None. `v` is zero.
     """
+    ints, floats, law = tables.ints, tables.floats, tables.law
     if law is not None:
         if port >= 0:
-            status = _write_terms(ints, numbers, stages, law, i, q, v, work)
+            status = _write_terms(tables, i, state, work)
             if status != layout.OK:
                 return status
             _across_block(ints, law, i, port, pose, jacobian)
     while i > 0:
-        status = place(ints, floats, i, q, work)
+        status = place(ints, floats, i, state.q, work)
         if status != layout.OK:
             return status
         if jacobian is not None:
@@ -74,7 +75,7 @@ def walk(ints, floats, numbers, stages, law, q, v, work, i, port, pose, jacobian
         p = ints[i, layout.PARENT]
         if law is not None:
             if ints[i, layout.PORT] >= 0:
-                status = _write_terms(ints, numbers, stages, law, p, q, v, work)
+                status = _write_terms(tables, p, state, work)
                 if status != layout.OK:
                     return status
                 _across_block(ints, law, p, ints[i, layout.PORT], pose, jacobian)
@@ -83,21 +84,22 @@ def walk(ints, floats, numbers, stages, law, q, v, work, i, port, pose, jacobian
 
 
 @shared
-def move_along(ints, floats, numbers, stages, law, q, v, a, work, i):
+def move_along(tables, state, a, work, i):
     """Write poses, twists and accelerations of the elements on the path from the world to element i; return a status."""
-    start(floats, work)
+    ints = tables.ints
+    start(tables.floats, work)
     path, count = np.empty(ints[0, layout.ELEMENTS], np.int64), 0
     while i > 0:
         path[count] = i
         count, i = count + 1, ints[i, layout.PARENT]
     for k in range(count - 1, -1, -1):
-        status = place_and_move(ints, floats, law, path[k], q, v, work)
+        status = place_and_move(tables, path[k], state, work)
         if status != layout.OK:
             return status
-        accelerate(ints, floats, law, path[k], v, a, work)
-        if law is not None:
+        accelerate(tables, path[k], state.v, a, work)
+        if tables.law is not None:
             if ints[path[k], layout.LAW] >= 0:
-                status = call_block(ints, numbers, stages, law, None, path[k], q, v, a, work, layout.UNKNOWN, layout.OUTWARD)
+                status = call_block(tables, None, path[k], state, a, work, layout.UNKNOWN, layout.OUTWARD)
                 if status != layout.OK:
                     return status
     return layout.OK
@@ -156,10 +158,10 @@ def acceleration_of(floats, motion, in_world, classical):
 
 
 @helper
-def _write_terms(ints, numbers, stages, law, i, q, v, work):
+def _write_terms(tables, i, state, work):
     """Write the law of general block i at rest."""
     put_six(work, i, layout.TWIST, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-    return call_block(ints, numbers, stages, law, None, i, q, v, None, work, layout.UNKNOWN, layout.TERMS)
+    return call_block(tables, None, i, state, None, work, layout.UNKNOWN, layout.TERMS)
 
 
 @helper

@@ -60,17 +60,18 @@ def asks_for(what, first, last):
 
 
 @helper
-def read_all(ints, floats, loaded, law, what, frames, q, v, work, multipliers, pose, motion, result):
-    """Write all readings into `result`; `pose` (1, 12) and `motion` (1, 24) are room.
+def read_all(tables, state, work, what, frames, closed, rooms, result):
+    """Write all readings into `result`; a pose (1, 12) and a motion (1, 24) are room.
 
-    The `multipliers` of constraints, and the table with the closures' wrenches, `loaded`, are None without constraints.
+    Of what is `closed`: the table with the closures' wrenches, and the multipliers of constraints, None without constraints.
     """
+    ints, law, (loaded, multipliers), (pose, motion) = tables.ints, tables.law, closed, rooms
     for row in range(what.shape[0]):
         kind, at, o = what[row, WHAT], what[row, AT], what[row, PLACE]
         if kind == COORDINATE:
-            result[o] = q[at]
+            result[o] = state.q[at]
         elif kind == RATE:
-            result[o] = frames[row, FACTOR] * v[at]
+            result[o] = frames[row, FACTOR] * state.v[at]
         elif kind == JOINT_WRENCH:
             for k in range(12):
                 pose[0, k] = frames[row, k]
@@ -96,7 +97,7 @@ def read_all(ints, floats, loaded, law, what, frames, q, v, work, multipliers, p
                 result[o], result[o + 1], result[o + 2] = motion[0, 9], motion[0, 10], motion[0, 11]
                 result[o + 3], result[o + 4], result[o + 5] = euler_angles(motion, what[row, AXES])
             elif kind == MOTION:
-                _write(result, o, acceleration_of(floats, motion, False, False))
+                _write(result, o, acceleration_of(tables.floats, motion, False, False))
                 _write(result, o + 6, six(motion, 0, _TWIST))
                 x, y, z = rotate_back(motion, 0, _ROTATION, motion[0, 9], motion[0, 10], motion[0, 11])
                 result[o + 12], result[o + 13], result[o + 14] = x, y, z
@@ -107,8 +108,8 @@ def read_all(ints, floats, loaded, law, what, frames, q, v, work, multipliers, p
             else:
                 x, y, z = cross(motion[0, 15], motion[0, 16], motion[0, 17], motion[0, 12], motion[0, 13], motion[0, 14])
                 result[o], result[o + 1], result[o + 2] = motion[0, 18] + x, motion[0, 19] + y, motion[0, 20] + z
-                if not everywhere(floats[0, layout.FIELD] == 0.0):
-                    field, place = seen(floats, np.int64(layout.FIELD), motion, _ROTATION, (0.0, 0.0, 0.0))
+                if not everywhere(tables.floats[0, layout.FIELD] == 0.0):
+                    field, place = seen(tables.floats, np.int64(layout.FIELD), motion, _ROTATION, (0.0, 0.0, 0.0))
                     g = field_acceleration(field, place)
                     for k in range(3):
                         result[o + k] -= g[k]

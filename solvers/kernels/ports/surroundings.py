@@ -6,7 +6,7 @@ Their efforts stand in the blocks' parts of ``law``, the derivatives of these in
 from __future__ import annotations
 
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.records import bias_at
+from titop.solvers.kernels.interface.records import State, Tables, bias_at
 from titop.solvers.kernels.interface.stages import address_of, call_at, floats_at, given, ints_at, lane_count, row_at, vector_at
 from titop.solvers.kernels.spatial.algebra import (
     carry_wrench,
@@ -25,15 +25,16 @@ from titop.solvers.native.signatures import INTEGER, STATE_AT, TABLE_AT
 
 
 @helper
-def write_surroundings(ints, floats, numbers, stages, law, q, v, work, world):
+def write_surroundings(tables, state, work, world):
     """Let what acts on the general blocks write its efforts; return a status. `world` holds the poses of all elements."""
+    ints, floats, numbers, stages = tables.ints, tables.floats, tables.numbers, tables.stages
     if ints[0, layout.APPLYING] == 0:
         return layout.OK
     if lane_count(floats) > lane_count(numbers):
         return layout.SINGULAR  # states with loads of their own are left to single calls: stages take gravity as plain numbers
     laws = address_of(numbers, 0), numbers.shape[1], address_of(stages, 0), stages.shape[0]
-    state = address_of(q, 0), address_of(v, 0), address_of(world, 0)
-    return surroundings_asked((*given(ints, law, work), address_of(floats, 0), *laws, *state))
+    moved = address_of(state.q, 0), address_of(state.v, 0), address_of(world, 0)
+    return surroundings_asked((*given(ints, tables.law, work), address_of(floats, 0), *laws, *moved))
 
 
 @feature(*[INTEGER] * 2, *[STATE_AT] * 2, INTEGER, *[TABLE_AT] * 2, *[INTEGER] * 3, *[STATE_AT] * 3)
@@ -41,14 +42,14 @@ def surroundings_asked(ints, rows, law, work, columns, floats, numbers, number_c
     """See `write_surroundings`."""
     table = ints_at(ints, rows, layout.INT_COLUMNS)
     count, record, of_laws = table[0, layout.ELEMENTS], row_at(law, table[0, layout.LAW_SIZE]), row_at(numbers, number_count)
-    state, rates = vector_at(q, table[0, layout.NQ]), vector_at(v, table[0, layout.NV])
+    state = State(vector_at(q, table[0, layout.NQ]), vector_at(v, table[0, layout.NV]))
     bodies, moving = floats_at(floats, rows, layout.FLOAT_COLUMNS), floats_at(work, count, columns)
     poses = floats_at(world, count, 12)
-    addresses = ints_at(stages, kinds, layout.STAGE_COLUMNS)
+    tables = Tables(table, bodies, of_laws, ints_at(stages, kinds, layout.STAGE_COLUMNS), record)
     for i in range(1, count):
         if table[i, layout.APPLIED] >= 0:
             answer = address_of(record, table[i, layout.APPLIED])
-            status = _call(table, bodies, of_laws, addresses, i, state, rates, moving, poses, layout.APPLY, answer)
+            status = _call(tables, i, state, moving, poses, layout.APPLY, answer)
             if status != layout.OK:
                 return status
     return layout.OK
@@ -76,33 +77,26 @@ def subtract_from_wrenches(ints, law, work, tau):
 
 
 @helper
-def surrounding_slopes(ints, floats, numbers, stages, i, q, v, work, world, slopes):
+def surrounding_slopes(tables, i, state, work, world, slopes):
     """Let what acts on general block i write its derivatives, and subtract them from those of the law; return a status."""
-    if lane_count(floats) > lane_count(numbers):
+    ints = tables.ints
+    if lane_count(tables.floats) > lane_count(tables.numbers):
         return layout.SINGULAR
     at = ints[i, layout.APPLIED_SLOPES]
-    status = _call(ints, floats, numbers, stages, i, q, v, work, world, layout.APPLY_SLOPES, address_of(slopes, at))
+    status = _call(tables, i, state, work, world, layout.APPLY_SLOPES, address_of(slopes, at))
     for k in range(by_displacement(ints, i) - at):
         slopes[0, ints[i, layout.SLOPES] + k] -= slopes[0, at + k]
     return status
 
 
 @helper
-def _call(ints, floats, numbers, stages, i, q, v, work, world, stage, result):
-    arguments = (
-        ints[i, layout.OWN],
-        ints[i, layout.NUMBER_COUNT],
-        ints[0, layout.APPLYING],
-        address_of(stages, ints[i, layout.BLOCK] * layout.STAGE_COLUMNS),
-        address_of(numbers, ints[i, layout.NUMBERS]),
-        address_of(q, ints[i, layout.OWN_Q]),
-        address_of(v, ints[i, layout.OWN_V]),
-        address_of(work, i * work.shape[1] + layout.TWIST),
-        address_of(world, i * world.shape[1]),
-        address_of(floats, layout.GRAVITY),
-        result,
-    )
-    return call_at(stages[ints[i, layout.BLOCK], stage], arguments)
+def _call(tables, i, state, work, world, stage, result):
+    ints, stages, row = tables.ints, tables.stages, tables.ints[i, layout.BLOCK]
+    sizes = ints[i, layout.OWN], ints[i, layout.NUMBER_COUNT], ints[0, layout.APPLYING]
+    told = address_of(stages, row * layout.STAGE_COLUMNS), address_of(tables.numbers, ints[i, layout.NUMBERS])
+    own = address_of(state.q, ints[i, layout.OWN_Q]), address_of(state.v, ints[i, layout.OWN_V])
+    placed = address_of(work, i * work.shape[1] + layout.TWIST), address_of(world, i * world.shape[1])
+    return call_at(stages[row, stage], (*sizes, *told, *own, *placed, address_of(tables.floats, layout.GRAVITY), result))
 
 
 @helper

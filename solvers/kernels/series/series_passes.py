@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.records import Along, Tables
 from titop.solvers.kernels.series import rooms
 from titop.solvers.kernels.series.coefficients import add_passive
 from titop.solvers.kernels.series.loads import load_rooms, start_loads, subtract_loads
@@ -109,7 +110,7 @@ def _factor(ints, floats, imposed, q, still, work, multi):
             if status != layout.OK:
                 return status
     rigid_laws(ints, floats, None, work)
-    return inward_elimination(ints, floats, None, still, still, still, imposed, work, multi, True)
+    return inward_elimination(Tables(ints, floats, None, None, None), Along(still, still, still, imposed), work, multi, True)
 
 
 @shared

@@ -21,7 +21,7 @@ import numpy as np
 
 from titop.blocks.basics.choices import everywhere
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.records import bias_at, is_used, port_at
+from titop.solvers.kernels.interface.records import Along, bias_at, is_used, port_at
 from titop.solvers.kernels.interface.stages import part_of
 from titop.solvers.kernels.spatial.algebra import (
     add_six,
@@ -87,14 +87,15 @@ def inertia_of(work, i):
 
 
 @helper
-def inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi, kept):
+def inward_elimination(tables, along, work, multi, kept):
     """From the leaves inwards: every subtree becomes ``W = MA A + pA`` at its parent port; return a status.
 
     MA stays in each element's row if it is `kept`; otherwise elements that follow each other gather theirs in one row.
     """
+    ints, floats, law = tables.ints, tables.floats, tables.law
     for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
         if law is not None and ints[i, layout.LAW] >= 0:
-            status = eliminate_own(ints, law, i, a, effort, imposed, floats[i, layout.ROUNDING])
+            status = eliminate_own(ints, law, i, along.a, along.effort, along.imposed, floats[i, layout.ROUNDING])
             if status != layout.OK:
                 return status
             take_law(ints, law, i, work)
@@ -102,7 +103,7 @@ def inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi, ke
         row, bias = i if kept else ints[i, layout.GATHERED], six(work, i, layout.BIAS)
         left = row
         if kind == layout.AXIAL:
-            pivot, bias = _eliminate_axial(ints, floats, i, bias, v, a, effort, imposed, work, row)
+            pivot, bias = _eliminate_axial(ints, floats, i, bias, along, work, row)
             p, w = floats[i, layout.LINEAR], floats[i, layout.ANGULAR]
             carried = p * p * work[row, layout.CARRIED] + w * w * work[row, layout.CARRIED + 1]
             if not everywhere(pivot > floats[i, layout.ROUNDING] * carried):
@@ -111,16 +112,16 @@ def inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi, ke
             put_six(work, i, layout.U, _NOTHING)
             work[i, layout.PIVOT] = 0.0
         if kind == layout.SPHERICAL or kind == layout.FREE:
-            status = eliminate_multi(ints, floats, i, inertia_of(work, row), bias, a, effort, imposed, work, row, multi)
+            status = eliminate_multi(ints, floats, i, (inertia_of(work, row), bias), along, work, row, multi)
             if status != layout.OK:
                 return status
             inertia = inertia_blocks(multi, ints[i, layout.MULTI], layout.FULL, 6)
             left = 0  # the world's row, which has no inertia of its own
             put_inertia(work, left, layout.MA, inertia)
-            gamma = coriolis(ints, floats, i, six(work, i, layout.TWIST), v, ints[i, layout.V])
+            gamma = coriolis(ints, floats, i, six(work, i, layout.TWIST), along.v, ints[i, layout.V])
             bias = plus(six(multi, ints[i, layout.MULTI], layout.FULL_P), inertia_times(*inertia, gamma))
         if ints[i, layout.PARENT] > 0:
-            _transmit(ints, floats, law, i, bias, work, row, left, kept)
+            _transmit(tables, i, bias, work, row, left, kept)
     return layout.OK
 
 
@@ -132,20 +133,20 @@ def take_law(ints, law, i, work):
 
 
 @helper
-def _eliminate_axial(ints, floats, i, bias, v, a, effort, imposed, work, row):
+def _eliminate_axial(ints, floats, i, bias, along, work, row):
     """Write U and 1 / D of a coordinate along and about z; return D (infinite for an imposed motion) and the joint's wrench."""
     inertia, k, p, w = inertia_of(work, row), ints[i, layout.V], floats[i, layout.LINEAR], floats[i, layout.ANGULAR]
     (_, _, azz, _, axz, ayz), (_, _, b02, _, _, b12, b20, b21, b22), (_, _, czz, _, cxz, cyz) = inertia
-    gamma = coriolis(ints, floats, i, six(work, i, layout.TWIST), v, k)
+    gamma = coriolis(ints, floats, i, six(work, i, layout.TWIST), along.v, k)
     u = (p * axz + w * b02, p * ayz + w * b12, p * azz + w * b22, p * b20 + w * cxz, p * b21 + w * cyz, p * b22 + w * czz)
     turned = plus(bias, inertia_times(*inertia, gamma))
     put_six(work, i, layout.U, u)
-    if imposed is not None and imposed[k]:
+    if along.imposed is not None and along.imposed[k]:
         work[i, layout.PIVOT] = 0.0
-        return np.inf, plus(turned, scaled(a[k], u))
+        return np.inf, plus(turned, scaled(along.a[k], u))
     pivot = p * u[2] + w * u[5] + floats[i, layout.ARMATURE]
     inverse = 1.0 / pivot
-    rest = effort[k] - (p * bias[2] + w * bias[5])
+    rest = along.effort[k] - (p * bias[2] + w * bias[5])
     work[i, layout.PIVOT], work[i, layout.REST_EFFORT] = inverse, rest
     return pivot, plus(turned, scaled(inverse * (rest - dot(u, gamma)), u))
 
@@ -167,8 +168,9 @@ def _left_inertia(work, i, row):
 
 
 @helper
-def _transmit(ints, floats, law, i, bias, work, row, left, kept):
+def _transmit(tables, i, bias, work, row, left, kept):
     """Add what element i's subtree, gathered in `row`, presents at its joint to the parent; its inertia is `left` in a row."""
+    ints, floats, law = tables.ints, tables.floats, tables.law
     p = ints[i, layout.PARENT]
     to = p if kept else ints[p, layout.GATHERED]
     mass, turning = carried_on(ints, law, i, p, work, row)
@@ -188,8 +190,9 @@ def _transmit(ints, floats, law, i, bias, work, row, left, kept):
 
 
 @helper
-def outward_accelerations(ints, floats, law, v, a, effort, imposed, work, multi):
+def outward_accelerations(tables, along, work, multi):
     """From the world outwards: free accelerations into `a`, efforts of imposed motions into `effort`."""
+    (ints, floats, _, _, law), (v, a, effort, imposed) = tables, along
     for i in range(1, ints[0, layout.ELEMENTS]):
         k, kind = ints[i, layout.V], ints[i, layout.KIND]
         motion = parent_motion(ints, law, work, i, layout.ACC, layout.PORT_ACC)
@@ -221,14 +224,14 @@ def restore_axial(ints, floats, i, x, a, effort, imposed, work):
 
 
 @helper
-def respond(ints, floats, law, efforts, still, work, multi):
+def respond(tables, efforts, still, work, multi):
     """Replace efforts by the accelerations that they alone cause from rest, `still` being zeros (nv).
 
     `work`, `multi` and `law` are as the elimination has left them, but for accelerations and biases, which are used up.
     """
-    _let_rest(ints, law, work)
-    _press_all(ints, floats, law, efforts, work, multi)
-    outward_accelerations(ints, floats, law, still, efforts, efforts, None, work, multi)
+    _let_rest(tables.ints, tables.law, work)
+    _press_all(tables.ints, tables.floats, tables.law, efforts, work, multi)
+    outward_accelerations(tables, Along(still, efforts, efforts, None), work, multi)
 
 
 @helper

@@ -14,39 +14,39 @@ from titop.solvers.native.kernel import helper
 
 
 @helper
-def outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known):
+def outward_motions(tables, state, a, work, known):
     """From the world outwards: accelerations, and the wrench that moves each rigid body alone; return a status.
 
     Poses, twists and the terms of general blocks are `known`; or else poses and twists are found on the way. Without `stages`
     it is the laws' M and h that say what moves each general block alone.
     """
+    ints, law = tables.ints, tables.law
     for i in range(1, ints[0, layout.ELEMENTS]):
         if known == layout.UNKNOWN:
-            status = place_and_move(ints, floats, law, i, q, v, work)
+            status = place_and_move(tables, i, state, work)
             if status != layout.OK:
                 return status
-        acceleration = accelerate(ints, floats, law, i, v, a, work)
+        acceleration = accelerate(tables, i, state.v, a, work)
         if law is not None and ints[i, layout.LAW] >= 0:
-            if stages is None:
+            if tables.stages is None:
                 _move_alone(ints, law, i, acceleration, a)
             else:
-                status = call_block(ints, numbers, stages, law, None, i, q, v, a, work, known, layout.OUTWARD)
+                status = call_block(tables, None, i, state, a, work, known, layout.OUTWARD)
                 if status != layout.OK:
                     return status
             without_wrenches(ints, law, i, work)
             continue
-        put_six(work, i, layout.BIAS, rigid_wrench(floats, i, layout.MASS, six(work, i, layout.TWIST), acceleration))
+        put_six(work, i, layout.BIAS, rigid_wrench(tables.floats, i, layout.MASS, six(work, i, layout.TWIST), acceleration))
     return layout.OK
 
 
 @helper
-def accelerate(ints, floats, law, i, v, a, work):
+def accelerate(tables, i, v, a, work):
     """Write and return element i's acceleration less gravity's, at its known twist."""
-    motion = parent_motion(ints, law, work, i, layout.ACC, layout.PORT_ACC)
-    carried = plus(
-        transport(work, i, layout.R, motion), coriolis(ints, floats, i, six(work, i, layout.TWIST), v, ints[i, layout.V])
-    )
-    acceleration = move(ints, floats, i, carried, a, ints[i, layout.V])
+    ints, floats, k = tables.ints, tables.floats, tables.ints[i, layout.V]
+    motion = parent_motion(ints, tables.law, work, i, layout.ACC, layout.PORT_ACC)
+    carried = plus(transport(work, i, layout.R, motion), coriolis(ints, floats, i, six(work, i, layout.TWIST), v, k))
+    acceleration = move(ints, floats, i, carried, a, k)
     put_six(work, i, layout.ACC, acceleration)
     return acceleration
 
@@ -70,17 +70,18 @@ def without_wrenches(ints, law, i, work):
 
 
 @helper
-def inward_wrenches(ints, floats, numbers, stages, law, q, v, a, work, tau):
+def inward_wrenches(tables, state, a, work, tau):
     """From the leaves inwards: efforts, and the wrenches that the joints transmit (in the bias columns); return a status."""
+    ints, floats, law = tables.ints, tables.floats, tables.law
     for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
         p = ints[i, layout.PARENT]
         if law is not None and ints[i, layout.LAW] >= 0:
-            if stages is None:
+            if tables.stages is None:
                 n, ports = ints[i, layout.OWN], ints[i, layout.PORT_COUNT]
                 record = row_at(address_of(law, ints[i, layout.LAW]), law_size(n, ports))
                 add_port_wrenches(n, ports, ints[i, layout.USED], record, record, record, result_at(n))
             else:
-                status = call_block(ints, numbers, stages, law, None, i, q, v, a, work, layout.KNOWN, layout.INWARD)
+                status = call_block(tables, None, i, state, a, work, layout.KNOWN, layout.INWARD)
                 if status != layout.OK:
                     return status
             result = ints[i, layout.LAW] + result_at(ints[i, layout.OWN])

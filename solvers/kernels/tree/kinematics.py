@@ -45,44 +45,44 @@ def parent_motion(ints, law, work, i, column, at_port):
 
 
 @helper
-def place_and_move(ints, floats, law, i, q, v, work):
+def place_and_move(tables, i, state, work):
     """Write element i's pose in its parent and its twist; return a status."""
-    status = place(ints, floats, i, q, work)
+    ints, floats, law = tables.ints, tables.floats, tables.law
+    status = place(ints, floats, i, state.q, work)
     if status == layout.OK:
         carried = transport(work, i, layout.R, parent_motion(ints, law, work, i, layout.TWIST, layout.PORT_TWIST))
-        put_six(work, i, layout.TWIST, move(ints, floats, i, carried, v, ints[i, layout.V]))
+        put_six(work, i, layout.TWIST, move(ints, floats, i, carried, state.v, ints[i, layout.V]))
     return status
 
 
 @shared
-def outward_twists(ints, floats, numbers, stages, law, q, v, work):
+def outward_twists(tables, state, work):
     """Write every element's pose in its parent and its twist, and the laws of general blocks; return a status."""
-    start(floats, work)
+    ints, law = tables.ints, tables.law
+    start(tables.floats, work)
     for i in range(1, ints[0, layout.ELEMENTS]):
-        status = place_and_move(ints, floats, law, i, q, v, work)
+        status = place_and_move(tables, i, state, work)
         if status != layout.OK:
             return status
         if law is not None and ints[i, layout.LAW] >= 0:
-            status = call_block(ints, numbers, stages, law, None, i, q, v, None, work, layout.UNKNOWN, layout.TERMS)
+            status = call_block(tables, None, i, state, None, work, layout.UNKNOWN, layout.TERMS)
             if status != layout.OK:
                 return status
-            ports = ints[i, layout.PORT_COUNT], ints[i, layout.USED]
-            write_port_twists(
-                ints[i, layout.OWN], *ports, law, ints[i, layout.LAW], six(work, i, layout.TWIST), v, ints[i, layout.OWN_V]
-            )
+            block = ints[i, layout.OWN], ints[i, layout.PORT_COUNT], ints[i, layout.USED], law, ints[i, layout.LAW]
+            write_port_twists(*block, six(work, i, layout.TWIST), state.v, ints[i, layout.OWN_V])
     return layout.OK
 
 
 @helper
-def outward_poses(ints, floats, numbers, stages, law, q, v, work):
+def outward_poses(tables, state, work):
     """Write every element's pose in its parent, and the laws of general blocks at rest, `v` being zero; return a status.
 
     Without general blocks nothing else is written.
     """
-    if law is not None:
-        return outward_twists(ints, floats, numbers, stages, law, q, v, work)
-    for i in range(1, ints[0, layout.ELEMENTS]):
-        status = place(ints, floats, i, q, work)
+    if tables.law is not None:
+        return outward_twists(tables, state, work)
+    for i in range(1, tables.ints[0, layout.ELEMENTS]):
+        status = place(tables.ints, tables.floats, i, state.q, work)
         if status != layout.OK:
             return status
     return layout.OK

@@ -15,13 +15,16 @@ _NO_INERTIA = 1
 
 
 @helper
-def eliminate_multi(ints, floats, i, inertia, bias, a, effort, imposed, work, carrying, multi):
-    """Eliminate the coordinates of element i's joint from its row of `multi`; `carrying` is one of `work`. Return a status."""
-    m = ints[i, layout.MULTI]
+def eliminate_multi(ints, floats, i, loaded, along, work, carrying, multi):
+    """Eliminate the coordinates of element i's joint, `loaded` with inertia and bias, from its row of `multi`; return a status.
+
+    `carrying` is a row of `work`.
+    """
+    (inertia, bias), m = loaded, ints[i, layout.MULTI]
     _write_full(multi, m, inertia)
     put_six(multi, m, layout.FULL_P, bias)
     carried, borne = address_of(work, carrying * work.shape[1] + layout.CARRIED), 1 if ints[i, layout.PARENT] > 0 else 0
-    status = elimination((*_given(ints, floats, i, a, effort, imposed, multi), carried, borne))
+    status = elimination((*_given(ints, floats, i, along.a, along.effort, along.imposed, multi), carried, borne))
     return i if status == _NO_INERTIA else status
 
 
@@ -67,15 +70,8 @@ def _given(ints, floats, i, a, effort, imposed, multi):
         for j in range(n):
             if imposed[k + j]:
                 bits |= 1 << j
-    return (
-        first,
-        n,
-        bits,
-        address_of(floats, i * layout.FLOAT_COLUMNS),
-        address_of(a, k),
-        address_of(effort, k),
-        address_of(multi, ints[i, layout.MULTI] * layout.MULTI_COLUMNS),
-    )
+    row = address_of(multi, ints[i, layout.MULTI] * layout.MULTI_COLUMNS)
+    return first, n, bits, address_of(floats, i * layout.FLOAT_COLUMNS), address_of(a, k), address_of(effort, k), row
 
 
 @helper

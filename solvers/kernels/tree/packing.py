@@ -49,8 +49,9 @@ ROTORS = 5  # reflected inertias of motors (6)
 
 
 @helper
-def pack_tables(ints, sources, welded, constants, port_table, params, floats, frames, ports):
-    """Fill `floats`, `frames` and `ports`; return 0, or 1 when a parameter is unusable."""
+def pack_tables(ints, sources, welded, constants, port_table, params, packed):
+    """Fill the `packed` floats, frames and ports; return 0, or 1 when a parameter is unusable."""
+    floats, frames, ports = packed
     for k in range(params.shape[0]):
         if not math.isfinite(params[k]):
             return 1

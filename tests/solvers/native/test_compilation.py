@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import namedtuple
 
 import numpy as np
 import pytest
 
 import titop as tt
 from titop.blocks.laws.impact import HERTZ, impact_push
-from titop.solvers.native.kernel import entry
-from titop.solvers.native.signatures import CUBE, REAL
+from titop.solvers.native.kernel import entry, helper
+from titop.solvers.native.signatures import CUBE, REAL, VECTOR
 
 
 def test_an_index_out_of_bounds_is_reported_where_numba_checks_them(tmp_path) -> None:
@@ -50,6 +51,35 @@ def test_a_kernel_that_needs_numba_when_it_runs_is_refused() -> None:
 
     with pytest.raises(RuntimeError, match="numba_attempt_nocopy_reshape"):
         flattened(np.zeros((2, 3, 4)))
+
+
+Numbers = namedtuple("Numbers", "x more")
+
+
+def test_branches_for_absent_fields_are_dropped() -> None:
+    """They could not be compiled. A field is read by its name or by its place, also of a record within a tuple."""
+
+    @helper
+    def by_name(numbers):
+        return numbers.x + (numbers.more[0] if numbers.more is not None else 0.0)
+
+    @helper
+    def by_place(within):
+        ((x, more), a), b, c, d = within, 2.0, 3.0, 0.0  # four at once: numba makes a tuple of them
+        if more is not None:
+            x += more[0]
+        return x + a + b + c + d
+
+    @entry(REAL, result=REAL)
+    def asked(x):
+        return by_name(Numbers(x, None)) + 10.0 * by_place((Numbers(x, None), 1.0))
+
+    @entry(REAL, VECTOR, result=REAL)
+    def told(x, more):
+        return by_name(Numbers(x, more)) + 10.0 * by_place((Numbers(x, more), 1.0))
+
+    assert asked(1.0) == 1.0 + 70.0
+    assert told(1.0, np.array([100.0])) == 101.0 + 1070.0
 
 
 def test_plain_functions_of_blocks_become_part_of_kernels() -> None:

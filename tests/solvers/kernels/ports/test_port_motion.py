@@ -12,6 +12,7 @@ from tests.solvers.kernels.spatial.matrices_by_hand import adjoint, random_frame
 from tests.systems import Array
 from tests.tolerances import ROUNDING
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.records import State, Tables
 from titop.solvers.kernels.ports import port_motion
 
 
@@ -21,12 +22,13 @@ def packed() -> Packed:
 
 
 def test_walking_to_the_world_gives_pose_and_jacobian(packed: Packed) -> None:
-    tables, nv = (packed.ints, packed.floats, None, None, None), packed.model.nv
+    nv, tables = packed.model.nv, Tables(packed.ints, packed.floats, None, None, None)
+    still = State(packed.q, np.zeros(nv))
     for port in packed.model.port_names[-6:]:
         element, at, frame = packed.system.port_place(port)
         work = np.full((len(packed.ints), layout.INVERSE_COLUMNS), np.nan)
         pose, jacobian = frame[None].copy(), np.zeros((6, nv))
-        assert port_motion.walk(*tables, packed.q, np.zeros(nv), work, element, at, pose, jacobian) == layout.OK
+        assert port_motion.walk(tables, still, work, element, at, pose, jacobian) == layout.OK
         rotation, position = packed.reference.pose(port, packed.q)
         np.testing.assert_allclose(pose[0], [*rotation.ravel(), *position], **ROUNDING)
         np.testing.assert_allclose(jacobian, packed.reference.jacobian(port, packed.q), **ROUNDING)
@@ -43,7 +45,8 @@ def test_moving_along_gives_twist_and_acceleration(packed: Packed, in_world: boo
     port = packed.model.port_names[-1]
     element, at, frame = packed.system.port_place(port)
     work, motion = np.full((len(packed.ints), layout.INVERSE_COLUMNS), np.nan), np.empty((1, 24))
-    assert port_motion.move_along(packed.ints, packed.floats, None, None, None, q, v, a, work, element) == layout.OK
+    tables = Tables(packed.ints, packed.floats, None, None, None)
+    assert port_motion.move_along(tables, State(q, v), a, work, element) == layout.OK
     port_motion.write_port_motion(packed.ints, None, work, element, at, frame[None].copy(), motion)
     rotation, twist = packed.reference.pose(port, q)[0], packed.reference.twist(port, q, v)
     turn = np.kron(np.eye(2), rotation if in_world else np.eye(3))

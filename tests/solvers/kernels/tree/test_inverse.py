@@ -7,6 +7,7 @@ import numpy as np
 import titop as tt
 from tests.tolerances import ROUNDING
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.records import State, Tables
 from titop.solvers.kernels.tree import inverse, kinematics
 
 L, G, MASSES, ARMATURE = 0.7, 9.81, (1.5, 0.8), 0.2
@@ -25,10 +26,11 @@ def test_efforts_of_a_double_pendulum() -> None:
     """Lagrange's equations in absolute angles p; the joints' efforts are those of p less what the second takes on."""
     system = double_pendulum().resolve().mechanism.engine.system  # type: ignore[attr-defined]
     q, v, a, tau = np.array([0.4, 0.9]), np.array([1.1, -0.6]), np.array([0.3, 2.0]), np.zeros(2)
-    work, tables = np.empty((len(system.ints), layout.INVERSE_COLUMNS)), (system.ints, system.floats, None, None, None)
-    assert kinematics.outward_twists(*tables, q, v, work) == layout.OK
-    assert inverse.outward_motions(*tables, q, v, a, work, layout.KNOWN) == layout.OK
-    assert inverse.inward_wrenches(*tables, q, v, a, work, tau) == layout.OK
+    work, state = np.empty((len(system.ints), layout.INVERSE_COLUMNS)), State(q, v)
+    tables = Tables(system.ints, system.floats, None, None, None)
+    assert kinematics.outward_twists(tables, state, work) == layout.OK
+    assert inverse.outward_motions(tables, state, a, work, layout.KNOWN) == layout.OK
+    assert inverse.inward_wrenches(tables, state, a, work, tau) == layout.OK
     (m1, m2), p, w, b = MASSES, np.cumsum(q), np.cumsum(v), np.cumsum(a)
     c, s = np.cos(p[0] - p[1]), np.sin(p[0] - p[1])
     first = (m1 + m2) * L**2 * b[0] + m2 * L**2 * (c * b[1] + s * w[1] ** 2) + (m1 + m2) * G * L * np.sin(p[0])

@@ -9,6 +9,7 @@ from tests.solvers.kernels.spatial.matrices_by_hand import adjoint, random_frame
 from tests.systems import Array
 from tests.tolerances import ROUNDING
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.records import State, Tables
 from titop.solvers.kernels.tree import kinematics
 
 
@@ -16,8 +17,8 @@ def test_twists_are_those_of_the_reference_engine() -> None:
     """Joints of one axis, so that all of the pass runs as it is written."""
     packed = Packed(0, AXIAL, bodies=8, base="fixed")
     work = np.full((len(packed.ints), layout.INVERSE_COLUMNS), np.nan)
-    tables = packed.ints, packed.floats, None, None, None
-    assert kinematics.outward_twists(*tables, packed.q, packed.v, work) == layout.OK
+    tables = Tables(packed.ints, packed.floats, None, None, None)
+    assert kinematics.outward_twists(tables, State(packed.q, packed.v), work) == layout.OK
     for body in packed.model.body_names:
         found = work[packed.system.tables.elements[body], layout.TWIST :][:6]
         own = np.linalg.solve(adjoint(*packed.body_pose(body)), found)
