@@ -7,7 +7,7 @@ parameters and inputs as arguments, and derivatives of derivatives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, reduce
 from threading import RLock
 from typing import Any
@@ -295,14 +295,14 @@ class OwnFunction(Differentiable):
         super().__init__(*args)
         nv = self.model.nv
         self.sizes, self.shape = {"q": self.model.nq, **dict.fromkeys(FUNCTIONS[self.name].arguments[1:], nv)}, (nv,)
-        at = self.model.mechanism.probes[1][None]
-        if not np.allclose(self._back(at, at)[0] @ self.model.configuration_derivatives(at[0]), np.eye(nv)):
-            got, advice = (
-                [block.name for block, *_ in self.model.mechanism.plain_coordinates.others],
-                "use numbers and quaternions",
-            )
+        at, others = self.model.mechanism.probes[1][None], self.model.mechanism.plain_coordinates.others
+        known = all((in_q.stop - in_q.start, in_v.stop - in_v.start) in ((4, 3), (7, 6)) for _, in_q, in_v in others)
+        along = self.model.configuration_derivatives(at[0])
+        if not (known and np.allclose(self._by_entries(np.eye(nv)[None], at, at)[0] @ along, np.eye(nv))):
+            got, advice = [block.name for block, *_ in others], "use numbers and quaternions"
             raise ModelError(Finding("no-tensors", self.name, got, "coordinates whose steps titop's joints define", advice))
         self._own = getattr(self.model, self.name), getattr(self.model, f"{self.name}_derivatives")
+        self._along = getattr(self.model, f"{self.name}_tangent"), getattr(self.model, f"{self.name}_adjoint")
 
     def values(self, *given: Array) -> Array:
         """Return the results (rows, ...)."""
@@ -311,31 +311,44 @@ class OwnFunction(Differentiable):
 
     def weighted(self, weights: Array, *given: Array) -> list[Array]:
         """Return sums of the slopes by each argument."""
-        if self.name == "inverse_dynamics":
-            return super().weighted(weights, *given)
         q = self._unit(given[0])
-        by_q, *others = self.model.forward_dynamics_adjoint(q, *given[1:], weights)
-        return [*_weighted(by_q, [self._back(q, given[0])]), *others] if self._quaternions else [by_q, *others]
+        by_q, *others = self._along[1](q, *given[1:], weights)
+        return [self._by_entries(by_q[:, None], q, given[0])[:, 0], *others]
+
+    def change(self, *both: Array) -> Array:
+        """Return the change of the result along changes of all arguments."""
+        q, plain, dq = self._unit(both[0]), self.model.mechanism.plain_coordinates, np.empty(both[1].shape)
+        dq[:, plain.in_v] = both[3][:, plain.in_q]
+        for in_q, in_v, back in self._backs(q, both[0]):
+            dq[:, in_v] = (back @ both[3][:, in_q, None])[..., 0]
+        found: Array = self._along[0](q, *both[1:3], dq, *both[4:])
+        return found
 
     def slopes(self, *given: Array) -> list[Array]:
         """Return the derivatives by each argument."""
         q = self._unit(given[0])
         by_q, *others = self._own[1](q, *given[1:])
-        if not self._quaternions:
-            return [by_q, *others]
-        return [by_q @ self._back(q, given[0]), *others]
+        return [self._by_entries(by_q, q, given[0]), *others]
 
-    def _back(self, q: Array, given: Array) -> Array:
-        """Return the derivatives (rows, nv, nq) of small steps between configurations by the entries of q as given."""
-        plain, back = self.model.mechanism.plain_coordinates, np.zeros((len(q), self.model.nv, self.model.nq))
-        back[:, plain.in_v, plain.in_q] = 1.0
-        for _, in_q, in_v in plain.others:
-            at, turned = in_q.stop - 4, in_v.stop - 3
+    def _by_entries(self, by_q: Array, q: Array, given: Array) -> Array:
+        """Return derivatives (rows, m, nq) by the entries of q as given, from those along small steps (rows, m, nv)."""
+        plain = self.model.mechanism.plain_coordinates
+        if not plain.others:
+            return by_q
+        found = np.empty((*by_q.shape[:2], self.model.nq))
+        found[..., plain.in_q] = by_q[..., plain.in_v]
+        for in_q, in_v, back in self._backs(q, given):
+            found[..., in_q] = by_q[..., in_v] @ back
+        return found
+
+    def _backs(self, q: Array, given: Array) -> Iterator[tuple[slice, slice, Array]]:
+        """Yield where joints with quaternions stand, and the derivatives of small steps by the entries of q as given."""
+        for _, in_q, in_v in self.model.mechanism.plain_coordinates.others:
+            back, at = np.zeros((len(q), in_v.stop - in_v.start, in_q.stop - in_q.start)), in_q.stop - 4
             x, y, z, w = q[:, at : in_q.stop].T
             rows = np.array([[w, z, -y, -x], [-z, w, x, -y], [y, -x, w, -z]])  # vector part of conj(q) times dq
             scale = 2.0 / np.linalg.norm(given[:, at : in_q.stop], axis=1)
-            back[:, turned : in_v.stop, at : in_q.stop] = np.moveaxis(rows * scale, -1, 0)
+            back[:, -3:, -4:] = np.moveaxis(rows * scale, -1, 0)
             if in_q.start < at and len(q):  # older SciPy has no rotations of no rows
-                rotation = Rotation.from_quat(q[:, at : in_q.stop]).as_matrix()
-                back[:, in_v.start : turned, in_q.start : at] = rotation.swapaxes(1, 2)
-        return back
+                back[:, :3, :3] = Rotation.from_quat(q[:, at : in_q.stop]).as_matrix().swapaxes(1, 2)
+            yield in_q, in_v, back

@@ -106,8 +106,10 @@ ROWS = {
     "inverse": KernelRow(dynamics_entries.inverse_dynamics, serves=_is_tree),
     "inverse_derivatives": KernelRow(derivative_entries.inverse_derivatives, behind=("paths",), serves=_is_tree),
     "mass_inverse": KernelRow(dynamics_entries.mass_inverse_dynamics, serves=_is_tree),
-    "tangent": KernelRow(directional_entries.forward_tangent, serves=_is_tree),
-    "adjoint": KernelRow(directional_entries.forward_adjoint, serves=_is_tree),
+    "forward_tangent": KernelRow(directional_entries.forward_tangent, serves=_is_tree),
+    "forward_adjoint": KernelRow(directional_entries.forward_adjoint, serves=_is_tree),
+    "inverse_tangent": KernelRow(directional_entries.inverse_tangent, serves=_is_tree),
+    "inverse_adjoint": KernelRow(directional_entries.inverse_adjoint, serves=_is_tree),
 }
 
 #: Kernels of steps between configurations, for systems whose blocks do not override these.

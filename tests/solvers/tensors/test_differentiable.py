@@ -110,6 +110,11 @@ def test_own_slopes_follow_quaternions_of_any_length() -> None:
         own, programmed = (_function(model, name, of) for of in (OwnFunction, ProgrammedFunction))
         given = _given(own)
         assert _close(own.slopes(*given), programmed.slopes(*given), ROUNDING)
+        changes = [np.random.default_rng(k).normal(size=x.shape) for k, x in enumerate(given)]
+        assert _close([own.change(*given, *changes)], [programmed.change(*given, *changes)], ROUNDING)
+        assert not _close(
+            [own.change(*given, *changes)], [programmed.change(*given, *changes[:2], 1.001 * changes[2])], ROUNDING
+        )
         weights = np.random.default_rng(1).normal(size=given[1].shape)
         assert _close(own.weighted(weights, *given), programmed.weighted(weights, *given), ROUNDING)
 

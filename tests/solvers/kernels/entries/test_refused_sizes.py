@@ -95,6 +95,12 @@ TREES = [
         "q v tau weights by_q by_v by_tau",
         dict.fromkeys(("weights", "by_q", "by_v", "by_tau"), (2, "n")),
     ),
+    Row(directional_entries.inverse_tangent, "q v a dq dv da result", dict.fromkeys(("dq", "dv", "da", "result"), (2, "n"))),
+    Row(
+        directional_entries.inverse_adjoint,
+        "q v a weights by_q by_v by_a",
+        dict.fromkeys(("weights", "by_q", "by_v", "by_a"), (2, "n")),
+    ),
     Row(series_entries.inverse_dynamics_series, "q", {"v_series": (4, "n"), "efforts": (3, "n"), "changes": (0, 6)}),
     Row(series_entries.forward_dynamics_series, "q v", {"tau_series": (3, "n"), "a_series": (3, "n"), "changes": (0, 6)}),
     Row(series_entries.motion_series, "q", {"element": 1, "frame": (12,), "v_series": (3, "n"), "result": (4, 18)}),
