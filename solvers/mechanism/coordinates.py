@@ -178,9 +178,9 @@ class Configurations:
     def rates(self, q: Array, v: Array) -> Array:
         """Return dq/dt (nq) at a checked state; stacked if the state is."""
         rates, plain = np.empty(q.shape, np.result_type(q, v)), self.plain_coordinates
-        if plain.others and self._calls.write_rates is not None:
-            for row in np.ndindex(q.shape[:-1]):
-                self._calls.write_rates(real_only(q, "q")[row], real_only(v, "v")[row], rates[row])
+        if plain.others and self._calls.configuration_rate is not None:
+            stacks = (part.reshape(-1, part.shape[-1]) for part in (real_only(q, "q"), real_only(v, "v"), rates))
+            self._calls.configuration_rate(*map(np.ascontiguousarray, stacks))
             return rates
         rates[..., plain.in_q] = v[..., plain.in_v]
         for block, in_q, in_v in plain.others:

@@ -1,9 +1,9 @@
 """Derivatives of the inverse dynamics of trees along one direction, and transposed, in O(N).
 
 In the terms of `tree_derivatives`: along changes dq, dv and da the blocks' displacements, twists and accelerations change by
-the sums ``s = S dq``, ``x = X dq + S dv`` and ``y = Y dq + Z dv + S da`` over the coordinates that carry them, their wrenches by
-``B x + D y``; what a joint transmits turns along with the displacement of the joint alone. The transposed pass carries a dual
-vector, one number a coordinate, outwards as a twist w, and ``B^T w`` and ``D w`` inwards.
+the sums ``s = S dq``, ``x = X dq + S dv`` and ``y = Y dq + Z dv + S da`` over the coordinates that carry them, their wrenches
+by ``B x + D y``; what a joint transmits turns along with the displacement of the joint alone. The transposed pass carries a
+dual vector, one number a coordinate, outwards as a twist w, and ``B^T w`` and ``D w`` inwards.
 
 `sums` holds each block alone, but for the wrenches, which `sum_wrenches` has summed. `law` is None in trees of rigid bodies.
 """

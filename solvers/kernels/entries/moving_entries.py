@@ -17,6 +17,7 @@ from titop.solvers.kernels.spatial.moving import (
     write_steps,
 )
 from titop.solvers.kernels.tree.joints import units_hold
+from titop.solvers.kernels.tree.kinematics import write_rates
 from titop.solvers.native.kernel import entry, helper
 from titop.solvers.native.signatures import CUBE, FLOATS, INTS
 
@@ -92,6 +93,16 @@ def difference(ints, plain, q0, q1, result):
                 for r in range(n):
                     result[row, ints[i, layout.V] + r] = delta[6 - n + r]
     return status_of_rows(result)
+
+
+@entry(INTS, INTS, FLOATS, FLOATS, FLOATS)
+def configuration_rate(ints, plain, q, v, rates):
+    """dq/dt into `rates`, at checked states."""
+    if not _stacks_fit(ints, q, v, ints[0, layout.NV], rates) or rates.shape[1] != ints[0, layout.NQ]:
+        return layout.WRONG_SIZE
+    for row in range(q.shape[0]):
+        write_rates(ints, q[row], v[row], rates[row])
+    return layout.OK
 
 
 @entry(INTS, INTS, FLOATS, FLOATS, CUBE, CUBE)

@@ -142,7 +142,7 @@ def test_the_text_is_for_any_processor(kernel, triple: str, monkeypatch: pytest.
 def test_what_is_written_for_wheels_is_found(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    names = "entries_dynamics_entries_put_wrench", "entries_dynamics_entries_configuration_rate"
+    names = "entries_dynamics_entries_put_wrench", "entries_moving_entries_configuration_rate"
     few = {name: unit for name, unit in compile_ahead.units().items() if name in names}
     monkeypatch.setattr(compile_ahead, "units", lambda: few)
     for _ in range(2):

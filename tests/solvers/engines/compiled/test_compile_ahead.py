@@ -43,7 +43,7 @@ def test_what_is_missing_is_compiled_and_kept(capsys: pytest.CaptureFixture[str]
     few = {
         name: unit
         for name, unit in units().items()
-        if name in ("entries_dynamics_entries_put_wrench", "entries_dynamics_entries_configuration_rate")
+        if name in ("entries_dynamics_entries_put_wrench", "entries_moving_entries_configuration_rate")
     }
     assert len(few) == 2
     monkeypatch.setattr("titop.solvers.engines.compiled.compile_ahead.units", lambda: few)

@@ -311,8 +311,8 @@ def test_mappings_are_refused_by_name(name: str, of: str) -> None:
     (tangent, adjoint, _), given = along(s.resolve("compiled"), of), dict.fromkeys(("q", "v", "third", "dq", "dv"), np.zeros(1))
     given |= {"weights": np.zeros(1), name: {"hinge": 1.0}}
     state = [given[each] for each in ("q", "v", "third")]
+    function, directions = tangent, [given["dq"], given["dv"], np.zeros(1)]
+    if name == "weights":
+        function, directions = adjoint, [given[name]]
     with pytest.raises(tt.ModelError, match=f"^{FUNCTIONS[of] if name == 'third' else name}: .*wrong-type"):
-        if name == "weights":
-            adjoint(*state, given[name])
-        else:
-            tangent(*state, given["dq"], given["dv"], np.zeros(1))
+        function(*state, *directions)
