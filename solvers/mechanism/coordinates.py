@@ -188,17 +188,6 @@ class Configurations:
                 rates[row][in_q] = block.along(lambda x: x, q[row][in_q], v[row][in_v])
         return rates
 
-    @structural
-    def unit_velocities(self) -> list[tuple[Array, list[tuple[slice, int]]]]:
-        """Unit velocities (nv), each of one coordinate of every block that is not plain, with the indices of these."""
-        others, units = self.plain_coordinates.others, []
-        for k in range(max((in_v.stop - in_v.start for _, _, in_v in others), default=0)):
-            moving = [(in_q, in_v.start + k) for _, in_q, in_v in others if in_v.start + k < in_v.stop]
-            unit = np.zeros(self.nv)
-            unit[[at for _, at in moving]] = 1.0
-            units.append((unit, moving))
-        return units
-
     def difference_jacobian(self, dq: Any) -> Array:
         """Return the derivative (nv, nv) of ``difference(q0, q)`` by displacements of q, at ``q = integrate(q0, dq)``."""
         dq = self._read_v("dq", dq)

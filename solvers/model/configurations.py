@@ -14,6 +14,7 @@ from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.joints.joint import Joint
 from titop.solvers.arguments.reading import check_quaternions, check_stacks, read_mapping, read_state
 from titop.solvers.arguments.rowwise import read_states
+from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.model.calls import between_configurations
 from titop.solvers.model.mechanism import Resolved
 
@@ -158,11 +159,9 @@ def configuration_derivatives(model: Resolved, q: Any) -> Array:
     q = mechanism._read_q(q, stacked=True)
     derivatives, plain = np.zeros((*q.shape, model.nv)), mechanism.plain_coordinates
     derivatives[..., plain.in_q, plain.in_v] = 1.0
-    if plain.others and model._calls.configuration_rate is not None:
-        for unit, moving in mechanism.unit_velocities:
-            rates = mechanism.rates(q, np.zeros((*q.shape[:-1], model.nv)) + unit)
-            for in_q, k in moving:
-                derivatives[..., in_q, k] = rates[..., in_q]
+    if plain.others and model._calls.configuration_derivatives is not None:
+        stacks = np.ascontiguousarray(real_only(q, "q").reshape(-1, model.nq)), derivatives.reshape(-1, model.nq, model.nv)
+        model._calls.configuration_derivatives(*stacks)
         return derivatives
     for block, in_q, in_v in plain.others:
         for row in np.ndindex(q.shape[:-1]):

@@ -118,7 +118,10 @@ ROWS = {
 #: Kernels of steps between configurations, for systems whose blocks do not override these.
 _MOVING = {
     name: getattr(moving_entries, name)
-    for name in ("integrate", "integrate_derivatives", "difference", "difference_derivatives", "configuration_rate")
+    for name in (
+        *("integrate", "integrate_derivatives", "difference", "difference_derivatives"),
+        *("configuration_rate", "configuration_derivatives"),
+    )
 }
 
 #: Functions that run kernels under loads, and the number of threads for stacked states.
