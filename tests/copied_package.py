@@ -15,13 +15,13 @@ ROOT = Path(__file__).parents[1]
 SCRIPT = """
 import sys
 import numpy as np, titop
-from titop.solvers.kernels.entries import dynamics_entries
+from titop.solvers.kernels.entries import moving_entries
 from titop.solvers.kernels.interface import layout
 ints = np.zeros((2, layout.INT_COLUMNS), int)
-ints[0, layout.ELEMENTS], ints[1, layout.KIND] = 2, layout.AXIAL
-rates = np.zeros(1)
-dynamics_entries.configuration_rate(ints, np.zeros(1), np.array([-0.5]), rates)
-print(titop.__file__, rates[0], "numba" in sys.modules)
+ints[0, [layout.ELEMENTS, layout.NQ, layout.NV]], ints[1, layout.KIND] = (2, 1, 1), layout.AXIAL
+rates = np.zeros((1, 1))
+moving_entries.configuration_rate(ints, np.zeros((2, 0), int), np.zeros((1, 1)), np.array([[-0.5]]), rates)
+print(titop.__file__, rates[0, 0], "numba" in sys.modules)
 """
 
 #: What the script prints before and after the edit.

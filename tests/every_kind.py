@@ -190,5 +190,10 @@ def states(model: tt.Model, rows: int, seed: int = 0) -> dict[str, Array]:
         stacks[name] = rng.normal(size=(rows, model.nv))
     for name in ("v_series", "tau_series", "a_series"):
         stacks[name] = rng.normal(size=(rows, 3, model.nv))
-    stacks |= {"q0": stacks["q"], "q1": stacks["q"][::-1].copy(), "u": 0.3 + 0.1 * rng.random((rows, model.nu))}
+    stacks |= {
+        "da": stacks["dtau"],
+        "q0": stacks["q"],
+        "q1": stacks["q"][::-1].copy(),
+        "u": 0.3 + 0.1 * rng.random((rows, model.nu)),
+    }
     return stacks | {"x": 1e-3 * rng.normal(size=(rows, model.nx)), "wrenches": rng.normal(size=(rows, 6))}

@@ -113,6 +113,8 @@ def calls(path: Path, base: str) -> Calls:
         ),
         "forward_dynamics_tangent": (lambda: m.forward_dynamics_tangent(q, v, tau, dq, dv, dtau), None),
         "forward_dynamics_adjoint": (lambda: m.forward_dynamics_adjoint(q, v, tau, dq), None),
+        "inverse_dynamics_tangent": (lambda: m.inverse_dynamics_tangent(q, v, a, dq, dv, dtau), None),
+        "inverse_dynamics_adjoint": (lambda: m.inverse_dynamics_adjoint(q, v, a, dq), None),
         f"sensitivities to {len(masses)} parameters": (lambda: m.inverse_dynamics_sensitivities(q, v, a, masses), None),
         f"sensitivities to {len(others)} others": (lambda: m.inverse_dynamics_sensitivities(q, v, a, others), None),
         "regressor": (lambda: m.regressor(q, v, a), lambda: pin.computeJointTorqueRegressor(peer, data, at, v, a)),

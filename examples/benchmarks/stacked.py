@@ -190,6 +190,7 @@ def stacks(m: tt.Model, rows: int = ROWS) -> dict[str, Any]:
         "tau": tau,
         "dq": dq,
         "dv": dv,
+        "da": dtau,
         "dtau": dtau,
         "weights": weights,
         "q0": q,

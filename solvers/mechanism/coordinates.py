@@ -178,26 +178,15 @@ class Configurations:
     def rates(self, q: Array, v: Array) -> Array:
         """Return dq/dt (nq) at a checked state; stacked if the state is."""
         rates, plain = np.empty(q.shape, np.result_type(q, v)), self.plain_coordinates
-        if plain.others and self._calls.write_rates is not None:
-            for row in np.ndindex(q.shape[:-1]):
-                self._calls.write_rates(real_only(q, "q")[row], real_only(v, "v")[row], rates[row])
+        if plain.others and self._calls.configuration_rate is not None:
+            stacks = (part.reshape(-1, part.shape[-1]) for part in (real_only(q, "q"), real_only(v, "v"), rates))
+            self._calls.configuration_rate(*map(np.ascontiguousarray, stacks))
             return rates
         rates[..., plain.in_q] = v[..., plain.in_v]
         for block, in_q, in_v in plain.others:
             for row in np.ndindex(q.shape[:-1]):
                 rates[row][in_q] = block.along(lambda x: x, q[row][in_q], v[row][in_v])
         return rates
-
-    @structural
-    def unit_velocities(self) -> list[tuple[Array, list[tuple[slice, int]]]]:
-        """Unit velocities (nv), each of one coordinate of every block that is not plain, with the indices of these."""
-        others, units = self.plain_coordinates.others, []
-        for k in range(max((in_v.stop - in_v.start for _, _, in_v in others), default=0)):
-            moving = [(in_q, in_v.start + k) for _, in_q, in_v in others if in_v.start + k < in_v.stop]
-            unit = np.zeros(self.nv)
-            unit[[at for _, at in moving]] = 1.0
-            units.append((unit, moving))
-        return units
 
     def difference_jacobian(self, dq: Any) -> Array:
         """Return the derivative (nv, nv) of ``difference(q0, q)`` by displacements of q, at ``q = integrate(q0, dq)``."""

@@ -159,8 +159,9 @@ def configuration_derivatives(model: Resolved, q: Any) -> Array:
     q = mechanism._read_q(q, stacked=True)
     derivatives, plain = np.zeros((*q.shape, model.nv)), mechanism.plain_coordinates
     derivatives[..., plain.in_q, plain.in_v] = 1.0
-    if plain.others and model._calls.write_rates is not None:
-        _write_slopes(model, real_only(q, "q"), derivatives)
+    if plain.others and model._calls.configuration_derivatives is not None:
+        stacks = np.ascontiguousarray(real_only(q, "q").reshape(-1, model.nq)), derivatives.reshape(-1, model.nq, model.nv)
+        model._calls.configuration_derivatives(*stacks)
         return derivatives
     for block, in_q, in_v in plain.others:
         for row in np.ndindex(q.shape[:-1]):
@@ -177,16 +178,6 @@ def _by_blocks(model: Resolved, like: Array, first: float, derivatives: Callable
         for row in np.ndindex(like.shape[:-1]):
             by_first[row][in_v, in_v], by_second[row][in_v, in_v] = derivatives(block, in_q, in_v, row)
     return by_first, by_second
-
-
-def _write_slopes(model: Resolved, q: Array, derivatives: Array) -> None:
-    """Write the derivatives (nq, nv, or stacked) of entries that are not plain, as a kernel's rates at unit velocities."""
-    write, rate = model._calls.write_rates, np.empty(model.nq)
-    for row, matrix in zip(q.reshape(-1, model.nq), derivatives.reshape(-1, model.nq, model.nv), strict=True):
-        for unit, moving in model.mechanism.unit_velocities:
-            write(row, unit, rate)
-            for in_q, k in moving:
-                matrix[in_q, k] = rate[in_q]
 
 
 def _read_block_value(model: Resolved, name: str, value: Any) -> Array:

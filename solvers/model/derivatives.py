@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -146,6 +146,98 @@ def forward_dynamics_derivatives(
     return _three(result)
 
 
+def inverse_dynamics_tangent(
+    model: Resolved,
+    q: Any,
+    v: Any,
+    a: Any,
+    dq: Any,
+    dv: Any,
+    da: Any,
+    wrenches: Mapping[str, Any] | None = None,
+    u: Any = None,
+    actuated: Sequence[str] | None = None,
+    x: Any = None,
+) -> Array:
+    """Return the derivative (nv) of inverse dynamics along one direction, without the matrices.
+
+    In trees the cost is linear in the number of blocks, about three times that of inverse dynamics. With rigid closures or
+    gears the result is computed from `inverse_dynamics_derivatives`.
+
+    Parameters
+    ----------
+    q, v, a : array_like (nq,), (nv,), (nv,)
+        All arguments may be stacked along a leading axis; the result is then stacked too.
+    dq, dv, da : array_like (nv,)
+        Changes of the state and of the accelerations, `dq` along ``integrate(q, dq)``. At a single state they may be stacked:
+        several directions cost little more than one.
+    wrenches, u, actuated, x
+        As in `inverse_dynamics_derivatives`.
+
+    Returns
+    -------
+    (nv,) array
+        ``dtau_dq @ dq + dtau_dv @ dv + dtau_da @ da``
+
+    Raises
+    ------
+    ModelError
+        As in `inverse_dynamics`.
+    """
+    if wrenches is None and u is None and x is None and actuated is None:
+        try:
+            along, change = [stacked(part, None) for part in (dq, dv, da)], np.empty((1, model.nv))
+            if model._calls.inverse_tangent(q, v, a, *along, change) == DONE:
+                return change[0]
+        except TypeError:  # of lists, of mappings
+            pass
+    return _tangent(model, _OF_INVERSE, {"q": q, "v": v, "a": a}, {"dq": dq, "dv": dv, "da": da}, wrenches, u, x, actuated)
+
+
+def inverse_dynamics_adjoint(
+    model: Resolved,
+    q: Any,
+    v: Any,
+    a: Any,
+    weights: Any,
+    wrenches: Mapping[str, Any] | None = None,
+    u: Any = None,
+    actuated: Sequence[str] | None = None,
+    x: Any = None,
+) -> tuple[Array, Array, Array]:
+    """Return the derivatives of a weighted sum of the efforts of inverse dynamics, without the matrices.
+
+    The cost is that of `inverse_dynamics_tangent`.
+
+    Parameters
+    ----------
+    q, v, a : array_like (nq,), (nv,), (nv,)
+        All arguments may be stacked along a leading axis; the results are then stacked too.
+    weights : array_like (nv,)
+        Weights of the efforts, such as the gradient of a cost function. At a single state they may be stacked.
+    wrenches, u, actuated, x
+        As in `inverse_dynamics_derivatives`.
+
+    Returns
+    -------
+    by_q, by_v, by_a : (nv,) arrays
+        ``dtau_dq.T @ weights``, ``dtau_dv.T @ weights`` and ``dtau_da.T @ weights``
+
+    Raises
+    ------
+    ModelError
+        As in `inverse_dynamics`.
+    """
+    if wrenches is None and u is None and x is None and actuated is None:
+        try:
+            by_q, by_v, by_a = np.empty((3, 1, model.nv))
+            if model._calls.inverse_adjoint(q, v, a, stacked(weights, None), by_q, by_v, by_a) == DONE:
+                return by_q[0], by_v[0], by_a[0]
+        except TypeError:  # of lists, of mappings
+            pass
+    return _adjoint(model, _OF_INVERSE, {"q": q, "v": v, "a": a}, weights, wrenches, u, x, actuated)
+
+
 def forward_dynamics_tangent(
     model: Resolved,
     q: Any,
@@ -186,23 +278,12 @@ def forward_dynamics_tangent(
     if wrenches is None and u is None and x is None:
         try:
             along, change = [stacked(part, None) for part in (dq, dv, dtau)], np.empty((1, model.nv))
-            if model._calls.tangent(q, v, tau, *along, change) == DONE:
+            if model._calls.forward_tangent(q, v, tau, *along, change) == DONE:
                 return change[0]
         except TypeError:  # of lists, of mappings
             pass
-    if x is not None:
-        u = model.mechanism.inputs.whole(u, x)
     tau = np.zeros(shape_of(v)) if tau is None else tau
-    by_kernel = _by_kernel(model, "tangent", (q, v, tau), (dq, dv, dtau), 1, wrenches, u)
-    if by_kernel is not None:
-        return by_kernel[0][0] if dq.ndim == 1 else by_kernel[0]
-    if ready := as_arrays(q, v, tau, dq, dv, dtau, u):
-        q, v, tau, dq, dv, dtau, u = ready
-        return forward_dynamics_tangent(model, q, v, tau, dq, dv, dtau, wrenches, u)
-    state, directions = {"q": q, "v": v, "tau": tau}, {"dq": dq, "dv": dv, "dtau": dtau}
-    matrices, changes = _matrices(model, state, directions, wrenches, u)
-    parts = [(by * x[..., None, :]).sum(axis=-1) for by, x in zip(matrices, changes, strict=True)]
-    return parts[0] + parts[1] + parts[2]
+    return _tangent(model, _OF_FORWARD, {"q": q, "v": v, "tau": tau}, {"dq": dq, "dv": dv, "dtau": dtau}, wrenches, u, x)
 
 
 def forward_dynamics_adjoint(
@@ -241,23 +322,12 @@ def forward_dynamics_adjoint(
     if wrenches is None and u is None and x is None:
         try:
             by_q, by_v, by_tau = np.empty((3, 1, model.nv))
-            if model._calls.adjoint(q, v, tau, stacked(weights, None), by_q, by_v, by_tau) == DONE:
+            if model._calls.forward_adjoint(q, v, tau, stacked(weights, None), by_q, by_v, by_tau) == DONE:
                 return by_q[0], by_v[0], by_tau[0]
         except TypeError:  # of lists, of mappings
             pass
-    if x is not None:
-        u = model.mechanism.inputs.whole(u, x)
     tau = np.zeros(shape_of(v)) if tau is None else tau
-    along = _by_kernel(model, "adjoint", (q, v, tau), (weights,), 3, wrenches, u)
-    if along is not None:
-        by_q, by_v, by_tau = along
-        return (by_q[0], by_v[0], by_tau[0]) if axes_of(weights) == 1 else (by_q, by_v, by_tau)
-    if ready := as_arrays(q, v, tau, weights, u):
-        q, v, tau, weights, u = ready
-        return forward_dynamics_adjoint(model, q, v, tau, weights, wrenches, u)
-    matrices, (row,) = _matrices(model, {"q": q, "v": v, "tau": tau}, {"weights": weights}, wrenches, u)
-    by_q, by_v, by_tau = ((by * row[..., None]).sum(axis=-2) for by in matrices)
-    return by_q, by_v, by_tau
+    return _adjoint(model, _OF_FORWARD, {"q": q, "v": v, "tau": tau}, weights, wrenches, u, x)
 
 
 def hybrid_dynamics_derivatives(
@@ -335,39 +405,80 @@ def _matrices_of(mechanism: Any, v: Array, a: Array, by: Any) -> tuple[Array, Ar
     return a, np.block([[-mechanism.bracket(v), unit], [by[0], by[1]]]), np.concatenate([nothing, by[2]], axis=-2)
 
 
+class _Along(NamedTuple):
+    """A function that is differentiated along directions: kernels `tangent` and `adjoint`, else its `derivatives`."""
+
+    tangent: str
+    adjoint: str
+    derivatives: Callable[..., tuple[Array, Array, Array]]
+
+
+_OF_INVERSE = _Along("inverse_tangent", "inverse_adjoint", inverse_dynamics_derivatives)
+_OF_FORWARD = _Along("forward_tangent", "forward_adjoint", forward_dynamics_derivatives)
+
+Named = dict[str, Any]
+
+
+def _tangent(
+    model: Resolved, of: _Along, state: Named, directions: Named, wrenches: Any, u: Any, x: Any, actuated: Any = None
+) -> Array:
+    """Return a derivative along directions: by the kernel for loads, stacks and lists, or by the matrices."""
+    if x is not None:
+        u = model.mechanism.inputs.whole(u, x)
+    if actuated is None and (found := _by_kernel(model, of.tangent, state, directions, 1, wrenches, u)) is not None:
+        return found[0][0] if axes_of(directions["dq"]) == 1 else found[0]
+    if ready := as_arrays(*state.values(), *directions.values(), u):
+        state, directions = dict(zip(state, ready, strict=False)), dict(zip(directions, ready[3:], strict=False))
+        return _tangent(model, of, state, directions, wrenches, ready[6], None, actuated)
+    matrices, changes = _matrices(model, of, state, directions, wrenches, u, actuated)
+    parts = [(by * x[..., None, :]).sum(axis=-1) for by, x in zip(matrices, changes, strict=True)]
+    return parts[0] + parts[1] + parts[2]
+
+
+def _adjoint(
+    model: Resolved, of: _Along, state: Named, weights: Any, wrenches: Any, u: Any, x: Any, actuated: Any = None
+) -> tuple[Array, Array, Array]:
+    """Return the derivatives of a weighted sum, as `_tangent` does."""
+    if x is not None:
+        u = model.mechanism.inputs.whole(u, x)
+    named, found = {"weights": weights}, None
+    if actuated is None and (found := _by_kernel(model, of.adjoint, state, named, 3, wrenches, u)) is not None:
+        return (found[0][0], found[1][0], found[2][0]) if axes_of(weights) == 1 else (found[0], found[1], found[2])
+    if ready := as_arrays(*state.values(), weights, u):
+        return _adjoint(model, of, dict(zip(state, ready, strict=False)), ready[3], wrenches, ready[4], None, actuated)
+    matrices, (row,) = _matrices(model, of, state, named, wrenches, u, actuated)
+    by_q, by_v, by_third = ((by * row[..., None]).sum(axis=-2) for by in matrices)
+    return by_q, by_v, by_third
+
+
 def _matrices(
-    model: Resolved, state: dict[str, Any], directions: dict[str, Any], wrenches: Mapping[str, Any] | None, u: Any
+    model: Resolved, of: _Along, state: Named, directions: Named, wrenches: Any, u: Any, actuated: Any
 ) -> tuple[tuple[Array, ...], list[Array]]:
-    """Return the derivatives of forward dynamics at a state, and the directions (nv, zero for None; or stacked ones)."""
+    """Return the derivatives at a state, and the directions (nv, zero for None; or stacked ones)."""
     nothing, read_v = np.zeros(shape_of(state["v"])), model.mechanism._read_v
     read = {name: read_v(name, nothing if x is None else x, stacked=True) for name, x in directions.items()}
     check_stacks(read if axes_of(state["q"]) == 1 else {"v": read_v("v", state["v"], stacked=True), **read})
-    return forward_dynamics_derivatives(model, **state, wrenches=wrenches, u=u), [*read.values()]
+    more = {} if actuated is None else {"actuated": actuated}
+    return of.derivatives(model, **state, wrenches=wrenches, u=u, **more), [*read.values()]
 
 
 def _by_kernel(
-    model: Resolved,
-    name: str,
-    state: tuple[Any, Any, Any],
-    directions: tuple[Any, ...],
-    count: int,
-    wrenches: Mapping[str, Any] | None,
-    u: Any,
+    model: Resolved, name: str, state: Named, directions: Named, count: int, wrenches: Any, u: Any
 ) -> tuple[Array, ...] | None:
     """Return the `count` results (m, nv) of a kernel along m directions, at one state or at m; None where it cannot be used."""
-    calls = model._calls
+    calls, (q, v, third) = model._calls, state.values()
     kernel = None if calls.kernels is None else calls.kernels[name, None]
-    if kernel is None or any(type(part) is not np.ndarray for part in (*state, *directions)):
+    if kernel is None or any(type(part) is not np.ndarray for part in (q, v, third, *directions.values())):
         return None
     try:
-        along = tuple([part[None] if part.ndim == 1 else part for part in directions])
-        results, (q, v, tau) = tuple([np.empty(along[0].shape) for _ in range(count)]), state
+        along = tuple([part[None] if part.ndim == 1 else part for part in directions.values()])
+        results = tuple([np.empty(along[0].shape) for _ in range(count)])
         if q.ndim == 2:
             return results if _at_states(model, kernel, state, (*along, *results), wrenches, u) else None
         if u is not None:
             u, driven = calls.read_inputs(u, q, closing=True)
-            tau = driven_by(tau, driven)
-        arguments = (q, v, tau, *along, *results)
+            third = driven_by(third, driven) if "tau" in state else third
+        arguments = (q, v, third, *along, *results)
         if wrenches is None and u is None:
             status = kernel.call(*arguments)
         else:
@@ -380,17 +491,15 @@ def _by_kernel(
     return None
 
 
-def _at_states(
-    model: Resolved, kernel: Any, state: tuple[Any, ...], directions: tuple[Array, ...], wrenches: Any, u: Any
-) -> bool:
+def _at_states(model: Resolved, kernel: Any, state: Named, directions: tuple[Array, ...], wrenches: Any, u: Any) -> bool:
     """Run a kernel at stacked states, along a direction each; return whether it could be used."""
-    stack, calls = Stack(state, None, None), model._calls
-    if not (wrenches is None and u is None and all(map(are_ready_rows, state))):
-        stack = read_stack(model.mechanism, dict(zip(("q", "v", "tau"), state, strict=True)), wrenches, u)
+    stack, calls = Stack(tuple(state.values()), None, None), model._calls
+    if not (wrenches is None and u is None and all(map(are_ready_rows, state.values()))):
+        stack = read_stack(model.mechanism, state, wrenches, u)
     if (u is not None and model.mechanism.inputs.own) or any(len(part) != len(stack.states[0]) for part in directions):
         return False
-    tau = np.ascontiguousarray(stack.states[2] + calls.driven(stack))
-    arrays = (*stack.states[:2], tau, *(part[:, None] for part in directions))
+    third = stack.states[2] + calls.driven(stack) if "tau" in state else stack.states[2]
+    arrays = (*stack.states[:2], np.ascontiguousarray(third), *(part[:, None] for part in directions))
     if calls.run_stacked(kernel, lambda rows: tuple([part[rows] for part in arrays]), stack, True) == DONE:
         return True
     model.mechanism.engine.raise_pending()

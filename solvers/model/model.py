@@ -110,6 +110,8 @@ class Model(Resolved):
     inverse_dynamics_derivatives = derivatives.inverse_dynamics_derivatives
     forward_dynamics_derivatives = derivatives.forward_dynamics_derivatives
     hybrid_dynamics_derivatives = derivatives.hybrid_dynamics_derivatives
+    inverse_dynamics_tangent = derivatives.inverse_dynamics_tangent
+    inverse_dynamics_adjoint = derivatives.inverse_dynamics_adjoint
     forward_dynamics_tangent = derivatives.forward_dynamics_tangent
     forward_dynamics_adjoint = derivatives.forward_dynamics_adjoint
     inverse_dynamics_series = series.inverse_dynamics_series

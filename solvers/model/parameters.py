@@ -13,6 +13,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.inertial_numbers import NAMES, inertial_numbers, own_numbers
 from titop.solvers.arguments.reading import read_state, read_wrenches
 from titop.solvers.arguments.rowwise import read_states, rowwise
+from titop.solvers.model.derivatives import forward_dynamics_derivatives
 from titop.solvers.model.dynamics import forward_dynamics
 from titop.solvers.model.mechanism import Resolved
 from titop.solvers.sensitivities.inertial_parameters import derivatives_by_inertia, regressor_of
@@ -197,14 +198,16 @@ def forward_dynamics_sensitivities(
     if x is not None:
         u = mechanism.inputs.whole(u, x)
     names = _read_names(model, names)
-    if not mechanism.is_constrained:
-        inertial = mechanism.inertial.rows(names)
-        if inertial is not None:
-            a = forward_dynamics(model, q, v, tau, wrenches, u=u)
-            needed = derivatives_by_inertia(mechanism, inertial, q, v, a)
-            q, responses = mechanism._read_q(q, stacked=True), mechanism.engine.dynamics.responses
-            by_parameter = responses(q[None], -needed[None])[0] if q.ndim == 1 else responses(q, -needed)
-            return NamedRows(inertial.places, by_parameter)
+    inertial = mechanism.inertial.rows(names)
+    if inertial is not None:
+        a = forward_dynamics(model, q, v, tau, wrenches, u=u)
+        needed = derivatives_by_inertia(mechanism, inertial, q, v, a)
+        if mechanism.is_constrained:
+            by_tau = forward_dynamics_derivatives(model, q, v, tau, wrenches, u=u)[2]
+            return NamedRows(inertial.places, -(by_tau[..., None, :, :] * needed[..., None, :]).sum(axis=-1))
+        q, responses = mechanism._read_q(q, stacked=True), mechanism.engine.dynamics.responses
+        by_parameter = responses(q[None], -needed[None])[0] if q.ndim == 1 else responses(q, -needed)
+        return NamedRows(inertial.places, by_parameter)
     return _by_state(model, q, v, wrenches, u, _sensitivities(model, names, wrenches).of_accelerations, tau=tau)
 
 

@@ -147,7 +147,9 @@ def _is_ours(function: FunctionType) -> bool:
 
 
 def _source(function: FunctionType) -> str | None:
-    """Return the text of a function of titop's own, if it is what Python has read."""
+    """Return the text of a function of titop's own, if it is what Python has read, or what it is made of."""
+    if (text := getattr(function, "made_of", None)) is not None:
+        return str(text)
     code = function.__code__
     lines = _lines(code.co_filename) if _is_ours(function) else None
     if lines is None:

@@ -238,7 +238,12 @@ def program(
         got = "none" if controller is None else "one without a function of it"
         advice = "give both or none"
         raise ModelError(Finding("no-controller", "controller", got, f"one beside the function {CLOSED_LOOP!r}", advice))
-    recorded, names, units, nominal = recording(model, parameters, inputs, outputs, at)
+    return programmed(model, functions, recording(model, parameters, inputs, outputs, at), controller)
+
+
+def programmed(model: Any, functions: Sequence[str], recording: Recording, controller: Any = None) -> ModelProgram:
+    """Return the program of functions of a model that is recorded."""
+    recorded, names, units, nominal = recording
     programs = {name: traced(name, recorded) for name in functions if name != CLOSED_LOOP}
     if "linear_matrices" in functions:
         signals = [state_signals(model)[k] for k in recorded.states]

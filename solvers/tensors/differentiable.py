@@ -1,13 +1,13 @@
 """Functions of a model with their derivatives by all arguments, of stacked states: what automatic differentiation asks for.
 
 A configuration is seen as any numbers: quaternions in it are divided by their norms, and derivatives are by its entries as
-they are. Forward and inverse dynamics and their derivatives are the model's own. All else is a program: other functions,
-parameters and inputs as arguments, and derivatives of derivatives.
+they are. Forward and inverse dynamics, mass matrices and their derivatives are the model's own. All else is a program: other
+functions, parameters and inputs as arguments, and derivatives of derivatives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, reduce
 from threading import RLock
 from typing import Any
@@ -22,13 +22,12 @@ from titop.blocks.programs.differentiation import along, replaced
 from titop.blocks.programs.program import Program
 from titop.solvers.arguments.reading import overflow
 from titop.solvers.mechanism.coordinates import unit_quaternions
+from titop.solvers.mechanism.kernel_calls import DONE
 from titop.solvers.native import calling
 from titop.solvers.native.programs import SystemCode
-from titop.solvers.programs.model_program import ProgramFunction, Recording, recording
+from titop.solvers.programs.model_program import ProgramFunction, Recording, programmed, recording
 from titop.solvers.programs.tracing import FUNCTIONS, check_length, naming_blocks
 
-#: Functions whose derivatives the model has itself.
-_OWN = ("forward_dynamics", "inverse_dynamics")
 #: Functions of several results, which have derivatives of their own.
 _SEVERAL = ("rates", "energy", "linear_matrices", "forward_dynamics_derivatives", "inverse_dynamics_derivatives")
 #: The extra argument of derivatives along a direction: changes of all others, one after the other.
@@ -78,7 +77,8 @@ class TensorModel:
         """Return a function of a name, from the first time on as an attribute."""
         if name.startswith("_") or name not in self.functions:
             raise AttributeError(f"there is no function {name!r}: {did_you_mean(name, self.functions)}")
-        of = OwnFunction if name in _OWN and self._is_plain else ProgrammedFunction
+        own = _OWN.get(name) if self._is_plain else None
+        of = ProgrammedFunction if own is None or (own is MassMatrix and self.model._calls.mass_adjoint is None) else own
         self.__dict__[name] = function = self._wrap(of(self.model, name, self._options, self._recording))
         return function
 
@@ -264,9 +264,8 @@ class ProgrammedFunction(Differentiable):
 
     @cached_property
     def _function(self) -> ProgramFunction:
-        parameters, inputs, outputs = self._options
-        program = self.model.program(self.name, parameters=parameters, inputs=inputs, outputs=outputs)
-        return ProgramFunction(program, self.name)
+        with self._recording.lock:
+            return ProgramFunction(programmed(self.model, (self.name,), self._recording()), self.name)
 
     @cached_property
     def sizes(self) -> dict[str, int]:  # type: ignore[override]
@@ -289,53 +288,135 @@ class ProgrammedFunction(Differentiable):
 
 
 class OwnFunction(Differentiable):
-    """Forward or inverse dynamics by the model's own functions."""
+    """A function whose derivatives the model has itself."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         nv = self.model.nv
-        self.sizes, self.shape = {"q": self.model.nq, **dict.fromkeys(FUNCTIONS[self.name].arguments[1:], nv)}, (nv,)
-        at = self.model.mechanism.probes[1][None]
-        if not np.allclose(self._back(at, at)[0] @ self.model.configuration_derivatives(at[0]), np.eye(nv)):
-            got, advice = (
-                [block.name for block, *_ in self.model.mechanism.plain_coordinates.others],
-                "use numbers and quaternions",
-            )
+        self.sizes = {"q": self.model.nq, **dict.fromkeys(FUNCTIONS[self.name].arguments[1:], nv)}
+        self.shape = (nv, nv) if len(self.sizes) == 1 else (nv,)
+        at, others = self.model.mechanism.probes[1][None], self.model.mechanism.plain_coordinates.others
+        known = all((in_q.stop - in_q.start, in_v.stop - in_v.start) in ((4, 3), (7, 6)) for _, in_q, in_v in others)
+        along = self.model.configuration_derivatives(at[0])
+        if not (known and np.allclose(self._by_entries(np.eye(nv)[None], at, at)[0] @ along, np.eye(nv))):
+            got, advice = [block.name for block, *_ in others], "use numbers and quaternions"
             raise ModelError(Finding("no-tensors", self.name, got, "coordinates whose steps titop's joints define", advice))
-        self._own = getattr(self.model, self.name), getattr(self.model, f"{self.name}_derivatives")
+        self._is_inverse = self.name == "inverse_mass_matrix"
+
+    def _asked(self, what: str, *arguments: Array) -> Any:
+        """Return what the model's function of this name, or one whose name goes on, returns."""
+        return getattr(self.model, self.name + what)(*arguments)
 
     def values(self, *given: Array) -> Array:
         """Return the results (rows, ...)."""
-        found: Array = self._own[0](self._unit(given[0]), *given[1:])
+        found: Array = self._asked("", self._unit(given[0]), *given[1:])
         return found
+
+    def _steps(self, q: Array, given: Array, dq: Array) -> Array:
+        """Return the small steps (rows, nv) that go with changes of the entries of q as given."""
+        plain, found = self.model.mechanism.plain_coordinates, np.empty((len(q), self.model.nv))
+        found[:, plain.in_v] = dq[:, plain.in_q]
+        for in_q, in_v, back in self._backs(q, given):
+            found[:, in_v] = (back @ dq[:, in_q, None])[..., 0]
+        return found
+
+    def _by_entries(self, by_q: Array, q: Array, given: Array) -> Array:
+        """Return derivatives (rows, m, nq) by the entries of q as given, from those along small steps (rows, m, nv)."""
+        plain = self.model.mechanism.plain_coordinates
+        if not plain.others:
+            return by_q
+        found = np.empty((*by_q.shape[:2], self.model.nq))
+        found[..., plain.in_q] = by_q[..., plain.in_v]
+        for in_q, in_v, back in self._backs(q, given):
+            found[..., in_q] = by_q[..., in_v] @ back
+        return found
+
+    def _backs(self, q: Array, given: Array) -> Iterator[tuple[slice, slice, Array]]:
+        """Yield where joints with quaternions stand, and the derivatives of small steps by the entries of q as given."""
+        for _, in_q, in_v in self.model.mechanism.plain_coordinates.others:
+            back, at = np.zeros((len(q), in_v.stop - in_v.start, in_q.stop - in_q.start)), in_q.stop - 4
+            x, y, z, w = q[:, at : in_q.stop].T
+            rows = np.array([[w, z, -y, -x], [-z, w, x, -y], [y, -x, w, -z]])  # vector part of conj(q) times dq
+            scale = 2.0 / np.linalg.norm(given[:, at : in_q.stop], axis=1)
+            back[:, -3:, -4:] = np.moveaxis(rows * scale, -1, 0)
+            if in_q.start < at and len(q):  # older SciPy has no rotations of no rows
+                back[:, :3, :3] = Rotation.from_quat(q[:, at : in_q.stop]).as_matrix().swapaxes(1, 2)
+            yield in_q, in_v, back
+
+
+class Dynamics(OwnFunction):
+    """Forward or inverse dynamics."""
 
     def weighted(self, weights: Array, *given: Array) -> list[Array]:
         """Return sums of the slopes by each argument."""
-        if self.name == "inverse_dynamics":
-            return super().weighted(weights, *given)
         q = self._unit(given[0])
-        by_q, *others = self.model.forward_dynamics_adjoint(q, *given[1:], weights)
-        return [*_weighted(by_q, [self._back(q, given[0])]), *others] if self._quaternions else [by_q, *others]
+        by_q, *others = self._asked("_adjoint", q, *given[1:], weights)
+        return [self._by_entries(by_q[:, None], q, given[0])[:, 0], *others]
+
+    def change(self, *both: Array) -> Array:
+        """Return the change of the result along changes of all arguments."""
+        q = self._unit(both[0])
+        found: Array = self._asked("_tangent", q, *both[1:3], self._steps(q, both[0], both[3]), *both[4:])
+        return found
 
     def slopes(self, *given: Array) -> list[Array]:
         """Return the derivatives by each argument."""
         q = self._unit(given[0])
-        by_q, *others = self._own[1](q, *given[1:])
-        if not self._quaternions:
-            return [by_q, *others]
-        return [by_q @ self._back(q, given[0]), *others]
+        by_q, *others = self._asked("_derivatives", q, *given[1:])
+        return [self._by_entries(by_q, q, given[0]), *others]
 
-    def _back(self, q: Array, given: Array) -> Array:
-        """Return the derivatives (rows, nv, nq) of small steps between configurations by the entries of q as given."""
-        plain, back = self.model.mechanism.plain_coordinates, np.zeros((len(q), self.model.nv, self.model.nq))
-        back[:, plain.in_v, plain.in_q] = 1.0
-        for _, in_q, in_v in plain.others:
-            at, turned = in_q.stop - 4, in_v.stop - 3
-            x, y, z, w = q[:, at : in_q.stop].T
-            rows = np.array([[w, z, -y, -x], [-z, w, x, -y], [y, -x, w, -z]])  # vector part of conj(q) times dq
-            scale = 2.0 / np.linalg.norm(given[:, at : in_q.stop], axis=1)
-            back[:, turned : in_v.stop, at : in_q.stop] = np.moveaxis(rows * scale, -1, 0)
-            if in_q.start < at and len(q):  # older SciPy has no rotations of no rows
-                rotation = Rotation.from_quat(q[:, at : in_q.stop]).as_matrix()
-                back[:, in_v.start : turned, in_q.start : at] = rotation.swapaxes(1, 2)
-        return back
+
+class MassMatrix(OwnFunction):
+    """The mass matrix or its inverse: columns of M are efforts of unit accelerations at rest, ``d(M^-1) = -M^-1 dM M^-1``."""
+
+    def weighted(self, weights: Array, *given: Array) -> list[Array]:
+        """Return sums of the slopes."""
+        return _in_blocks(self._weighted, weights, *given)
+
+    def change(self, *both: Array) -> Array:
+        """Return the change of the result along changes of q."""
+        return _in_blocks(self._changed, *both)[0]
+
+    def slopes(self, *given: Array) -> list[Array]:
+        """Return the derivatives by q."""
+        q, n = self._unit(given[0]), self.model.nv
+        (found,) = self._at_rest("mass_derivatives", q, (3, n, n))
+        by_q = np.moveaxis(found[:, 0].reshape(-1, n, n, n), -1, 1)  # changes of M, for each coordinate
+        return [self._by_entries(np.moveaxis(self._turned(q, by_q), 1, -1).reshape(-1, n * n, n), q, given[0])]
+
+    def _weighted(self, weights: Array, given: Array) -> list[Array]:
+        q, n = self._unit(given), self.model.nv
+        columns = self._turned(q, weights.reshape(-1, 1, n, n)).swapaxes(2, 3).reshape(-1, 1, n)
+        by_q, *_ = self._at_rest("mass_adjoint", q, *[(1, n)] * 3, given=(columns,))
+        return [self._by_entries(by_q.reshape(-1, n, n).sum(axis=1)[:, None], q, given)[:, 0]]
+
+    def _changed(self, given: Array, change: Array) -> list[Array]:
+        q, n = self._unit(given), self.model.nv
+        step, still = np.repeat(self._steps(q, given, change), n, axis=0)[:, None], np.zeros((len(q) * n, 1, n))
+        (found,) = self._at_rest("mass_tangent", q, (1, n), given=(step, still, still))
+        return [self._turned(q, found.reshape(-1, 1, n, n)).reshape(-1, n * n)]
+
+    def _turned(self, q: Array, changes: Array) -> Array:
+        """Return changes (rows, m, nv, nv) of M as those of the result; weights of the result likewise as those of M."""
+        if not self._is_inverse:
+            return changes
+        inverse = self.values(q)[:, None]
+        return -(inverse @ changes @ inverse)
+
+    def _at_rest(self, kernel: str, q: Array, *shapes: tuple[int, ...], given: tuple[Array, ...] = ()) -> list[Array]:
+        """Return what a kernel writes at unit accelerations, a row for each coordinate of each state."""
+        rows, n = len(q), self.model.nv
+        at = np.repeat(q, n, axis=0), np.zeros((rows * n, n)), np.tile(np.eye(n), (rows, 1))
+        results = [np.empty((rows * n, *shape)) for shape in shapes]
+        if self.model._calls.stacked[kernel](*at, *map(np.ascontiguousarray, given), *results) != DONE:
+            raise ModelError(overflow())
+        return results
+
+
+#: Functions whose derivatives the model has itself.
+_OWN: dict[str, type[OwnFunction]] = {
+    "forward_dynamics": Dynamics,
+    "inverse_dynamics": Dynamics,
+    "mass_matrix": MassMatrix,
+    "inverse_mass_matrix": MassMatrix,
+}

@@ -15,7 +15,7 @@ from unittest.mock import patch
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.solvers import kernels
 from titop.solvers.engines.compiled.law_kinds import all_interactions, all_laws
-from titop.solvers.kernels.entries.pair import Pair
+from titop.solvers.kernels.entries.pair import Pair, under_forces
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.laws.compiled_laws import INWARD, OUTWARD
 from titop.solvers.kernels.laws.lane_by_lane import OF_BLOCKS, OF_INTERACTIONS
@@ -29,6 +29,8 @@ from titop.solvers.support.spread import spread
 #: Features that steps of members with tables of their own call.
 _OF_MEMBERS = {"quaternion_placing", "spring_efforts", "armature_gyroscopic", "elimination", "restoration", "load_application"}
 _OF_MEMBERS |= {"interactions_asked", "interaction_application", "surroundings_asked"}
+#: What each state of a stack may have wrenches of its own for, ahead of the first call; others are compiled then.
+_UNDER_FORCES = {"inverse_dynamics", "forward_dynamics", "inverse_derivatives", "forward_derivatives", "constrained_forward"}
 
 
 def units() -> dict[str, Unit]:
@@ -45,7 +47,9 @@ def _groups() -> list[list[Unit]]:
     held = [(name, thing) for name in modules for thing in vars(import_module(name)).values()]
     pairs = [(name, pair) for name, pair in held if isinstance(pair, Pair) and pair.mixed.function.__module__ == name]
     alone = [(name, unit) for name, unit in held if isinstance(unit, Kernel) and unit.function.__module__ == name]
+    forced = [(name, under_forces(pair.stacked)) for name, pair in pairs if pair.rigid.function.__name__ in _UNDER_FORCES]
     pairs += [(name, form) for name, pair in pairs for form in (pair.stacked, pair.members) if form is not None]
+    pairs += forced
     laws = [stage for law in all_laws() for stage in (law.terms, law.outward, law.inward, law.slopes, law.energy) if stage]
     laws += [stage for law in all_laws() if (acts := law.surroundings) for stage in (acts.apply, acts.apply_slopes)]
     laws += [OUTWARD, INWARD]

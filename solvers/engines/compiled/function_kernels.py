@@ -52,7 +52,7 @@ class KernelRow(NamedTuple):
     """How the kernel of a function is bound.
 
     - `variant`: the system on whose tables: ``"bare"``, without springs and loads, ``"inertial"``, without gravity too,
-      ``"still"``, bare in a world at rest; by default it itself;
+      ``"still"`` and ``"responding"``, these in a world at rest; by default it itself;
     - `behind`: which of the system's `Tables` it takes behind these;
     - `serves`: tells whether it serves a system; every one by default.
     """
@@ -106,14 +106,22 @@ ROWS = {
     "inverse": KernelRow(dynamics_entries.inverse_dynamics, serves=_is_tree),
     "inverse_derivatives": KernelRow(derivative_entries.inverse_derivatives, behind=("paths",), serves=_is_tree),
     "mass_inverse": KernelRow(dynamics_entries.mass_inverse_dynamics, serves=_is_tree),
-    "tangent": KernelRow(directional_entries.forward_tangent, serves=_is_tree),
-    "adjoint": KernelRow(directional_entries.forward_adjoint, serves=_is_tree),
+    "forward_tangent": KernelRow(directional_entries.forward_tangent, serves=_is_tree),
+    "forward_adjoint": KernelRow(directional_entries.forward_adjoint, serves=_is_tree),
+    "inverse_tangent": KernelRow(directional_entries.inverse_tangent, serves=_is_tree),
+    "inverse_adjoint": KernelRow(directional_entries.inverse_adjoint, serves=_is_tree),
+    "mass_derivatives": KernelRow(derivative_entries.inverse_derivatives, "responding", ("paths",), _is_dry),
+    "mass_tangent": KernelRow(directional_entries.inverse_tangent, "responding", serves=_is_dry),
+    "mass_adjoint": KernelRow(directional_entries.inverse_adjoint, "responding", serves=_is_dry),
 }
 
 #: Kernels of steps between configurations, for systems whose blocks do not override these.
 _MOVING = {
     name: getattr(moving_entries, name)
-    for name in ("integrate", "integrate_derivatives", "difference", "difference_derivatives")
+    for name in (
+        *("integrate", "integrate_derivatives", "difference", "difference_derivatives"),
+        *("configuration_rate", "configuration_derivatives"),
+    )
 }
 
 #: Functions that run kernels under loads, and the number of threads for stacked states.
@@ -256,11 +264,6 @@ class CompiledCalls:
             return None
         plain = self._mechanism.plain_coordinates
         return partial(kernel.compiled, self._system.ints, np.array([plain.in_q, plain.in_v], dtype=np.int64))
-
-    @cached_property
-    def write_rates(self) -> Any:
-        """The kernel that writes dq/dt at checked states; None if some blocks override steps of their coordinates."""
-        return None if moving_otherwise(self._system) else partial(dynamics_entries.configuration_rate, self._system.ints)
 
 
 #: Methods that bind kernels of efforts, with constraints, and for chosen coordinates; None if there is none.

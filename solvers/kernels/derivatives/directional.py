@@ -1,9 +1,9 @@
 """Derivatives of the inverse dynamics of trees along one direction, and transposed, in O(N).
 
-In the terms of `tree_derivatives`: along changes dq and dv the blocks' displacements, twists and accelerations change by the
-sums ``s = S dq``, ``x = X dq + S dv`` and ``y = Y dq + Z dv`` over the coordinates that carry them, their wrenches by
-``B x + D y``; what a joint transmits turns along with the displacement of the joint alone. The transposed pass carries a dual
-vector, one number a coordinate, outwards as a twist w, and ``B^T w`` and ``D w`` inwards.
+In the terms of `tree_derivatives`: along changes dq, dv and da the blocks' displacements, twists and accelerations change by
+the sums ``s = S dq``, ``x = X dq + S dv`` and ``y = Y dq + Z dv + S da`` over the coordinates that carry them, their wrenches
+by ``B x + D y``; what a joint transmits turns along with the displacement of the joint alone. The transposed pass carries a
+dual vector, one number a coordinate, outwards as a twist w, and ``B^T w`` and ``D w`` inwards.
 
 `sums` holds each block alone, but for the wrenches, which `sum_wrenches` has summed. `law` is None in trees of rigid bodies.
 """
@@ -29,7 +29,7 @@ from titop.solvers.kernels.spatial.algebra import (
     twist_cross,
     wrench_cross,
 )
-from titop.solvers.kernels.tree.armatures import add_armature_products
+from titop.solvers.kernels.tree.armatures import add_armature_products, armature_effort
 from titop.solvers.kernels.tree.joints import coordinates_of
 from titop.solvers.kernels.tree.springs import subtract_spring_changes, subtract_spring_pulls
 from titop.solvers.kernels.tree.subtree_sums import (
@@ -72,8 +72,8 @@ def _carrier(ints, law, i):
 
 @helper
 def add_change(tables, law, slopes, state, along, passes, room, change):
-    """Add the derivative of inverse dynamics by q and v along dq and dv to `change` (nv); see `subtree_sums`."""
-    (ints, floats), (q, v), (dq, dv), (work, sums, columns) = tables, state, along, passes
+    """Add the derivative of inverse dynamics along dq, dv and da to `change` (nv); see `subtree_sums`."""
+    (ints, floats), (q, v), (dq, dv, da), (work, sums, columns) = tables, state, along, passes
     _move_outwards(ints, law, columns, along, room)
     for i in range(1, ints[0, layout.ELEMENTS]):
         if law is not None and ints[i, layout.LAW] >= 0:
@@ -88,6 +88,14 @@ def add_change(tables, law, slopes, state, along, passes, room, change):
     if ints[0, layout.SPRINGS] > 0:
         subtract_spring_changes(ints, floats, q, v, dq, dv, change)
     add_armature_products(ints, floats, v, dv, False, change)
+    _add_armatures(ints, floats, da, change)
+
+
+@helper
+def _add_armatures(ints, floats, x, y):
+    """Add the armatures times x to y."""
+    for i in range(1, ints[0, layout.ELEMENTS]):
+        armature_effort(ints, floats, i, x, y, ints[i, layout.V])
 
 
 @helper
@@ -106,11 +114,12 @@ def _move_by(columns, first, n, k, along, p, row, room):
     """Write displacement and changes of a row: those of row p, and of n coordinates from k, whose columns begin at `first`."""
     s, x, y = six(room, p, FIRST), six(room, p, SECOND), six(room, p, THIRD)
     for j in range(n):
-        c, by_q, by_v = first + j, along[0][k + j], along[1][k + j]
+        c, by_q, by_v, by_a = first + j, along[0][k + j], along[1][k + j], along[2][k + j]
         axis = six(columns, c, layout.COLUMN_S)
         s = plus(s, scaled(by_q, axis))
         x = plus(x, plus(scaled(by_q, six(columns, c, layout.COLUMN_X)), scaled(by_v, axis)))
         y = plus(y, plus(scaled(by_q, six(columns, c, layout.COLUMN_Y)), scaled(by_v, six(columns, c, layout.COLUMN_Z))))
+        y = plus(y, scaled(by_a, axis))
     put_six(room, row, FIRST, s)
     put_six(room, row, SECOND, x)
     put_six(room, row, THIRD, y)
@@ -146,8 +155,8 @@ def _press_inwards(ints, law, dq, sums, columns, room, change):
 
 @helper
 def add_pulls(tables, law, slopes, state, dual, passes, room, pulled):
-    """Add the derivatives of inverse dynamics by q and v, transposed, times `dual` to what is `pulled` (twice nv)."""
-    (ints, floats), (q, v), (work, sums, columns), (by_q, by_v) = tables, state, passes, pulled
+    """Add the derivatives of inverse dynamics by q, v and a, transposed, times `dual` to what is `pulled` (thrice nv)."""
+    (ints, floats), (q, v), (work, sums, columns), (by_q, by_v, by_a) = tables, state, passes, pulled
     clear(room, 0, 0, ROOM_COLUMNS)
     for i in range(1, ints[0, layout.ELEMENTS]):
         w = six(room, _carrier(ints, law, i), FIRST)
@@ -168,17 +177,19 @@ def add_pulls(tables, law, slopes, state, dual, passes, room, pulled):
             add_six(room, row, DISPLACED, (0.0, 0.0, 0.0, x, y, z))
     if law is not None:
         subtract_interaction_pull(tables, law, slopes, dual, sums, room, pulled)
-    _pull_inwards(ints, law, sums, columns, room, by_q, by_v)
+    _pull_inwards(ints, law, sums, columns, room, pulled)
     if ints[0, layout.SPRINGS] > 0:
         subtract_spring_pulls(ints, floats, q, v, dual, by_q, by_v)
     add_armature_products(ints, floats, v, dual, True, by_v)
+    _add_armatures(ints, floats, dual, by_a)
 
 
 @helper
-def _pull_inwards(ints, law, sums, columns, room, by_q, by_v):
+def _pull_inwards(ints, law, sums, columns, room, pulled):
+    by_q, by_v, by_a = pulled
     for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
         if law is not None and ints[i, layout.LAW] >= 0:
-            pull_ports(ints, columns, i, room, by_q, by_v)
+            pull_ports(ints, columns, i, room, pulled)
         p = _carrier(ints, law, i)
         moved, stirred, displaced = six(room, i, SECOND), six(room, i, THIRD), six(room, i, DISPLACED)
         whole, carrier = six(sums, i, layout.WRENCH), six(room, p, FIRST)
@@ -187,6 +198,7 @@ def _pull_inwards(ints, law, sums, columns, room, by_q, by_v):
             by_q[k] += dot(six(columns, k, layout.COLUMN_X), stirred) + dot(six(columns, k, layout.COLUMN_Y), moved)
             by_q[k] += dot(wrench_cross(axis, whole), carrier) + dot(axis, displaced)
             by_v[k] += dot(axis, stirred) + dot(six(columns, k, layout.COLUMN_Z), moved)
+            by_a[k] += dot(axis, moved)
         if p > 0:
             add_six(room, p, SECOND, moved)
             add_six(room, p, THIRD, stirred)
@@ -220,7 +232,9 @@ def answer_change(ints, records, i, twist, along, sums, room, change):
     """Return the change of the wrench that general block i takes, its ports' held, and add that of its efforts to `change`."""
     (law, slopes), n, o, own = records, ints[i, layout.OWN], ints[i, layout.LAW], ints[i, layout.OWN_V]
     size, by_q, along_q, along_v = 6 + n, ints[i, layout.SLOPES], part_of(along[0], own, (n,)), part_of(along[1], own, (n,))
-    by_v, by_twist = by_q + by_rate_at(n), by_q + by_twist_at(n)
+    by_v, by_twist, along_a, accelerated = by_q + by_rate_at(n), by_q + by_twist_at(n), part_of(along[2], own, (n,)), (0.0,) * 6
+    for j in range(n):
+        accelerated = plus(accelerated, scaled(along_a[j], six(law, 0, o + (6 + j) * size)))
     s, x = transport(sums, i, layout.BASE, six(room, i, FIRST)), transport(sums, i, layout.BASE, six(room, i, SECOND))
     y = minus(transport(sums, i, layout.BASE, six(room, i, THIRD)), twist_cross(twist, x))
     for r in range(size):
@@ -232,8 +246,11 @@ def answer_change(ints, records, i, twist, along, sums, room, change):
             total += of_q[j] * along_q[j]
             more += of_v[j] * along_v[j]
         if r < 6:
-            room[i, THIRD + r] = total + more
+            room[i, THIRD + r] = total + more + entry_of(accelerated, r)
         else:
+            of_a = part_of(law, o + r * size + 6, (n,))
+            for j in range(n):
+                more += of_a[j] * along_a[j]
             change[own + r - 6] += total + more
     return carry_wrench(sums, i, layout.BASE, six(room, i, THIRD))
 
@@ -268,7 +285,7 @@ def answer_pull(ints, records, i, twist, dual, sums, room, pulled):
     """Write how general block i, its ports' wrenches held, pulls its element, and add how it pulls its coordinates."""
     (law, slopes), n, o, own = records, ints[i, layout.OWN], ints[i, layout.LAW], ints[i, layout.OWN_V]
     size, at, w = 6 + n, ints[i, layout.SLOPES], transport(sums, i, layout.BASE, six(room, i, FIRST))
-    own_q, own_v = part_of(pulled[0], own, (n,)), part_of(pulled[1], own, (n,))
+    own_q, own_v, own_a = part_of(pulled[0], own, (n,)), part_of(pulled[1], own, (n,)), part_of(pulled[2], own, (n,))
     moved = stirred = displaced = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for r in range(size):
         weight = entry_of(w, r) if r < 6 else dual[own + r - 6]
@@ -280,15 +297,20 @@ def answer_pull(ints, records, i, twist, dual, sums, room, pulled):
         for j in range(n):
             own_q[j] += weight * of_q[j]
             own_v[j] += weight * of_v[j]
+        if r >= 6:
+            of_a = part_of(law, o + r * size + 6, (n,))
+            own_a[r - 6] += dot(six(law, 0, o + r * size), w)
+            for j in range(n):
+                own_a[j] += weight * of_a[j]
     put_six(room, i, SECOND, carry_wrench(sums, i, layout.BASE, moved))
     put_six(room, i, THIRD, carry_wrench(sums, i, layout.BASE, plus(stirred, wrench_cross(twist, moved))))
     put_six(room, i, DISPLACED, carry_wrench(sums, i, layout.BASE, displaced))
 
 
 @helper
-def pull_ports(ints, columns, i, room, by_q, by_v):
+def pull_ports(ints, columns, i, room, pulled):
     """Add what pulls general block i's ports to what pulls its element and its coordinates."""
-    n, own = ints[i, layout.OWN], ints[i, layout.OWN_V]
+    n, own, (by_q, by_v, by_a) = ints[i, layout.OWN], ints[i, layout.OWN_V], pulled
     for p in range(ints[i, layout.PORT_COUNT]):
         if not is_used(ints[i, layout.USED], p):
             continue
@@ -300,6 +322,7 @@ def pull_ports(ints, columns, i, room, by_q, by_v):
             along = dot(six(columns, k, layout.COLUMN_X), stirred) + dot(six(columns, k, layout.COLUMN_Y), moved)
             by_q[own + j] += along + dot(axis, displaced)
             by_v[own + j] += dot(axis, stirred) + dot(six(columns, k, layout.COLUMN_Z), moved)
+            by_a[own + j] += dot(axis, moved)
         add_six(room, i, SECOND, moved)
         add_six(room, i, THIRD, stirred)
         add_six(room, i, DISPLACED, displaced)

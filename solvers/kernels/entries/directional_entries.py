@@ -1,7 +1,7 @@
-"""Entry points of the derivatives of forward dynamics along directions, and transposed.
+"""Entry points of the derivatives of inverse and forward dynamics along directions, and transposed.
 
-As in `dynamics_entries`, each returns a status. Of trees: ``da = M^-1 (dtau - change of inverse dynamics)`` at the
-accelerations of the state. Directions of a state are rows: several cost little more than one.
+As in `dynamics_entries`, each returns a status. Of trees; in forward dynamics ``da = M^-1 (dtau - change of inverse dynamics)``
+at the accelerations of the state. Directions of a state are rows: several cost little more than one.
 """
 
 from __future__ import annotations
@@ -10,7 +10,13 @@ import numpy as np
 
 from titop.solvers.kernels.derivatives.directional import add_change, add_pulls, sum_wrenches
 from titop.solvers.kernels.entries.pair import pair
-from titop.solvers.kernels.equations.linearise import hold_acting, linearised_forward, linearised_rooms, sum_rows
+from titop.solvers.kernels.equations.linearise import (
+    hold_acting,
+    linearise_blocks,
+    linearised_forward,
+    linearised_rooms,
+    sum_rows,
+)
 from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import State, Tables
@@ -36,7 +42,7 @@ def _alike(ints, x, y, z):
 
 @shared
 def _rooms(ints, law, q):
-    """Return the rooms of `linearised_forward`, that of `directional`, and accelerations; `law` is None for rigid systems."""
+    """Return the rooms of `linearised_forward`, that of `directional`, and (nv); `law` is None for rigid systems."""
     n, rows = ints[0, layout.NV], ints[0, layout.NV]
     if law is not None:
         for i in range(1, ints[0, layout.ELEMENTS]):
@@ -56,6 +62,56 @@ def _prepare(tables, state, tau, of_blocks, a):
     return status
 
 
+@helper
+def _linearise(tables, state, a, of_blocks):
+    """Linearise the blocks at a state and accelerations; return a status."""
+    _, slopes, _, passes, efforts = of_blocks
+    status = linearise_blocks(tables, slopes, state, a, passes, efforts, layout.UNKNOWN)
+    if status == layout.OK:
+        hold_acting(tables.ints, tables.floats, tables.law, passes.world, passes.sums)
+        sum_wrenches(tables.ints, tables.law, passes.sums)
+    return status
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, DIRECTIONS, DIRECTIONS, DIRECTIONS, RESULT_ROWS)
+def inverse_tangent(ints, floats, numbers, stages, q, v, a, dq, dv, da, result):
+    """The changes of the efforts that go with those of q, v and accelerations."""
+    if not (sizes_fit(ints, q, v, a, a) and _alike(ints, dq, dv, da) and _alike(ints, dq, dv, result)):
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    of_blocks, room, _ = _rooms(ints, law, q)
+    status = _linearise(Tables(ints, floats, numbers, stages, law), State(q, v), a, of_blocks)
+    if status != layout.OK:
+        return status
+    _, slopes, _, (work, _, sums, columns), _ = of_blocks
+    passes = work, sums, columns
+    result[:] = 0.0
+    for row in range(result.shape[0]):
+        add_change((ints, floats), law, slopes, (q, v), (dq[row], dv[row], da[row]), passes, room, result[row])
+    return status_of_rows(result)
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, DIRECTIONS, RESULT_ROWS, RESULT_ROWS, RESULT_ROWS)
+def inverse_adjoint(ints, floats, numbers, stages, q, v, a, weights, by_q, by_v, by_a):
+    """The weights of q, v and accelerations that go with those of the efforts."""
+    if not (sizes_fit(ints, q, v, a, a) and _alike(ints, weights, by_q, by_v) and _alike(ints, by_q, by_v, by_a)):
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
+    of_blocks, room, _ = _rooms(ints, law, q)
+    status = _linearise(Tables(ints, floats, numbers, stages, law), State(q, v), a, of_blocks)
+    if status != layout.OK:
+        return status
+    _, slopes, _, (work, _, sums, columns), _ = of_blocks
+    passes = work, sums, columns
+    by_q[:] = 0.0
+    by_v[:] = 0.0
+    by_a[:] = 0.0
+    for row in range(weights.shape[0]):
+        pulled = by_q[row], by_v[row], by_a[row]
+        add_pulls((ints, floats), law, slopes, (q, v), weights[row], passes, room, pulled)
+    return min(status_of_rows(by_a), min(status_of_rows(by_q), status_of_rows(by_v)))
+
+
 @pair(INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, DIRECTIONS, DIRECTIONS, DIRECTIONS, RESULT_ROWS)
 def forward_tangent(ints, floats, numbers, stages, q, v, tau, dq, dv, dtau, result):
     """The changes of the accelerations that go with those of q, v and efforts."""
@@ -70,7 +126,7 @@ def forward_tangent(ints, floats, numbers, stages, q, v, tau, dq, dv, dtau, resu
     still = np.zeros(ints[0, layout.NV], q.dtype)
     for row in range(result.shape[0]):
         change[:] = 0.0
-        add_change((ints, floats), spare, slopes, (q, v), (dq[row], dv[row]), (work, sums, columns), room, change)
+        add_change((ints, floats), spare, slopes, (q, v), (dq[row], dv[row], still), (work, sums, columns), room, change)
         for k in range(change.size):
             result[row, k] = dtau[row, k] - change[k]
         respond(tables, result[row], still, work, multi)
@@ -87,7 +143,7 @@ def forward_adjoint(ints, floats, numbers, stages, q, v, tau, weights, by_q, by_
     status = _prepare(tables, State(q, v), tau, of_blocks, a)
     if status != layout.OK:
         return status
-    spare, slopes, multi, (work, _, sums, columns), _ = of_blocks
+    spare, slopes, multi, (work, _, sums, columns), carried = of_blocks
     still = np.zeros(ints[0, layout.NV], q.dtype)
     by_q[:] = 0.0
     by_v[:] = 0.0
@@ -95,7 +151,9 @@ def forward_adjoint(ints, floats, numbers, stages, q, v, tau, weights, by_q, by_
         for k in range(still.size):
             by_tau[row, k] = weights[row, k]
         respond(tables, by_tau[row], still, work, multi)
-        add_pulls((ints, floats), spare, slopes, (q, v), by_tau[row], (work, sums, columns), room, (by_q[row], by_v[row]))
+        carried[:] = 0.0
+        pulled = by_q[row], by_v[row], carried
+        add_pulls((ints, floats), spare, slopes, (q, v), by_tau[row], (work, sums, columns), room, pulled)
         for k in range(still.size):
             by_q[row, k] = -by_q[row, k]
             by_v[row, k] = -by_v[row, k]

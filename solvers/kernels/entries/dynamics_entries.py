@@ -28,7 +28,7 @@ from titop.solvers.kernels.tree.composite import write_mass_matrix
 from titop.solvers.kernels.tree.kinematics import normalise, outward_poses, write_rates
 from titop.solvers.kernels.tree.packing import pack_tables
 from titop.solvers.native.kernel import entry
-from titop.solvers.native.signatures import FLOATS, INTEGER, INTS, NOTHING, REAL, RESULT, RESULT_ROWS, STATE, VECTOR
+from titop.solvers.native.signatures import FLOATS, INTEGER, INTS, REAL, RESULT, RESULT_ROWS, STATE, VECTOR
 
 #: How long (s) parameters are packed without machine code, for which a process would wait two seconds.
 PATIENCE = 0.3
@@ -82,12 +82,6 @@ def state_derivative(dy, t, y, ints, floats, numbers, stages, tau):
     if status != layout.OK:
         dy[:] = np.nan
     return status
-
-
-@entry(INTS, VECTOR, VECTOR, VECTOR, result=NOTHING)
-def configuration_rate(ints, q, v, rates):
-    """dq/dt into `rates`; own coordinates are plain."""
-    write_rates(ints, q, v, rates)
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, STATE, STATE, STATE, RESULT, RESULT_ROWS)

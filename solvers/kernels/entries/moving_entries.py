@@ -16,7 +16,8 @@ from titop.solvers.kernels.spatial.moving import (
     write_difference_slopes,
     write_steps,
 )
-from titop.solvers.kernels.tree.joints import units_hold
+from titop.solvers.kernels.tree.joints import coordinates_of, units_hold
+from titop.solvers.kernels.tree.kinematics import write_rates
 from titop.solvers.native.kernel import entry, helper
 from titop.solvers.native.signatures import CUBE, FLOATS, INTS
 
@@ -92,6 +93,36 @@ def difference(ints, plain, q0, q1, result):
                 for r in range(n):
                     result[row, ints[i, layout.V] + r] = delta[6 - n + r]
     return status_of_rows(result)
+
+
+@entry(INTS, INTS, FLOATS, FLOATS, FLOATS)
+def configuration_rate(ints, plain, q, v, rates):
+    """dq/dt into `rates`, at checked states."""
+    if not _stacks_fit(ints, q, v, ints[0, layout.NV], rates) or rates.shape[1] != ints[0, layout.NQ]:
+        return layout.WRONG_SIZE
+    for row in range(q.shape[0]):
+        write_rates(ints, q[row], v[row], rates[row])
+    return layout.OK
+
+
+@entry(INTS, INTS, FLOATS, CUBE)
+def configuration_derivatives(ints, plain, q, result):
+    """The derivatives of checked configurations' entries along displacements, but for plain ones, whose are there."""
+    n, size = ints[0, layout.NV], ints[0, layout.NQ]
+    if q.shape[1] != size or result.shape[0] != q.shape[0] or result.shape[1] != size or result.shape[2] != n:
+        return layout.WRONG_SIZE
+    unit, rates = np.zeros(n), np.empty(size)
+    for row in range(q.shape[0]):
+        for i in range(1, ints[0, layout.ELEMENTS]):
+            if turns(ints[i, layout.KIND]):
+                first, k, n = ints[i, layout.Q], ints[i, layout.V], coordinates_of(ints[i, layout.KIND])
+                for j in range(k, k + n):
+                    unit[j] = 1.0
+                    write_rates(ints, q[row], unit, rates)
+                    unit[j] = 0.0
+                    for r in range(first, first + n + 1):
+                        result[row, r, j] = rates[r]
+    return layout.OK
 
 
 @entry(INTS, INTS, FLOATS, FLOATS, CUBE, CUBE)

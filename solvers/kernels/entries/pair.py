@@ -94,8 +94,9 @@ def under_forces(stacked: Pair) -> Pair:
         known = {**plain.function.__globals__, "with_forces": with_forces, "function": StageHelper(plain.function)}
         names = code.co_varnames[: code.co_argcount]
         taken = "changes = forces" if "changes" in names else "floats = with_forces(floats, forces, q)"
-        exec(_UNDER_FORCES.format(name=name, names=", ".join(names), taken=taken), known)
-        arguments = *plain.signature.arguments, _FORCES
-        return Kernel(known[f"{name}_under_forces"], plain.signature._replace(arguments=arguments), form=IN_LANES)
+        exec(text := _UNDER_FORCES.format(name=name, names=", ".join(names), taken=taken), known)
+        function, arguments = known[f"{name}_under_forces"], (*plain.signature.arguments, _FORCES)
+        function.made_of = text
+        return Kernel(function, plain.signature._replace(arguments=arguments), form=IN_LANES)
 
     return Pair(kernel(stacked.rigid), kernel(stacked.mixed))

@@ -165,6 +165,8 @@ def in_trees(m: tt.Model) -> dict[str, Callable[..., Any]]:
     return {
         "forward_dynamics_tangent": lambda q, v, x: m.forward_dynamics_tangent(q, v, x, v, x, v),
         "forward_dynamics_adjoint": lambda q, v, x: m.forward_dynamics_adjoint(q, v, x, v),
+        "inverse_dynamics_tangent": lambda q, v, x: m.inverse_dynamics_tangent(q, v, x, v, x, v),
+        "inverse_dynamics_adjoint": lambda q, v, x: m.inverse_dynamics_adjoint(q, v, x, v),
         "inverse_dynamics_series": lambda q, v, x: m.inverse_dynamics_series(
             q, [v, x] if type(v) is list else np.array([v, x])
         ),

@@ -38,7 +38,7 @@ OF_ONE_STATE = {
     "impact",
 }
 #: Arguments that are stacked.
-STACKED = ("q", "v", "a", "tau", "q0", "q1", "dq", "dv", "dtau", "weights", "v_series", "tau_series", "a_series")
+STACKED = ("q", "v", "a", "tau", "q0", "q1", "dq", "dv", "da", "dtau", "weights", "v_series", "tau_series", "a_series")
 
 Rows = dict[str, Array]
 

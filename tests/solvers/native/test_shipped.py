@@ -17,7 +17,7 @@ from tests.copied_package import AFTER, BEFORE, CopiedPackage, copy_package
 from titop.blocks.surroundings.magnetic_field import DIPOLE_LAW
 from titop.solvers.cli import main
 from titop.solvers.engines.compiled import compile_ahead
-from titop.solvers.kernels.entries import dynamics_entries
+from titop.solvers.kernels.entries import dynamics_entries, moving_entries
 from titop.solvers.kernels.laws.user_laws import interaction_stages_of
 from titop.solvers.native import pieces
 from titop.solvers.native.identity import WIDTHS
@@ -46,7 +46,7 @@ print(found.tobytes().hex(), sys.modules["titop.solvers.native.identity"].LANE_C
 
 #: Ships the kernel that the copied package's script runs.
 SHIP = """
-from titop.solvers.kernels.entries.dynamics_entries import configuration_rate
+from titop.solvers.kernels.entries.moving_entries import configuration_rate
 from titop.solvers.native.pieces import ship
 ship(configuration_rate.pieces())
 """
@@ -119,7 +119,7 @@ def test_pieces_are_found_with_all_that_they_need(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "kernel",
-    [dynamics_entries.forward_dynamics.mixed, dynamics_entries.configuration_rate, interaction_stages_of(DIPOLE_LAW).act],
+    [dynamics_entries.forward_dynamics.mixed, moving_entries.configuration_rate, interaction_stages_of(DIPOLE_LAW).act],
 )
 @pytest.mark.parametrize("triple", ["aarch64-unknown-linux-gnu", "arm64-apple-darwin", "x86_64-unknown-linux-gnu"])
 def test_the_text_is_for_any_processor(kernel, triple: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_the_text_is_for_any_processor(kernel, triple: str, monkeypatch: pytest.
 def test_what_is_written_for_wheels_is_found(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    names = "entries_dynamics_entries_put_wrench", "entries_dynamics_entries_configuration_rate"
+    names = "entries_dynamics_entries_put_wrench", "entries_moving_entries_configuration_rate"
     few = {name: unit for name, unit in compile_ahead.units().items() if name in names}
     monkeypatch.setattr(compile_ahead, "units", lambda: few)
     for _ in range(2):

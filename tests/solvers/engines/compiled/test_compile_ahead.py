@@ -28,6 +28,9 @@ def test_every_kernel_and_feature_is_among_the_units() -> None:
     found += [kernel for thing in things if isinstance(thing, Pair) for kernel in (thing.rigid, thing.mixed)]
     assert len(found) > 20
     assert {kernel.name for kernel in found} < units().keys()  # and the stages of kinds
+    forced = {name for name in units() if name.endswith("_under_forces_in_lanes")}
+    assert len(forced) == 10
+    assert "entries_closure_entries_constrained_forward_under_forces_in_lanes" in forced
 
 
 def test_places_of_laws_are_all_compiled_ahead() -> None:
@@ -43,7 +46,7 @@ def test_what_is_missing_is_compiled_and_kept(capsys: pytest.CaptureFixture[str]
     few = {
         name: unit
         for name, unit in units().items()
-        if name in ("entries_dynamics_entries_put_wrench", "entries_dynamics_entries_configuration_rate")
+        if name in ("entries_dynamics_entries_put_wrench", "entries_moving_entries_configuration_rate")
     }
     assert len(few) == 2
     monkeypatch.setattr("titop.solvers.engines.compiled.compile_ahead.units", lambda: few)

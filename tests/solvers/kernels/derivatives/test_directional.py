@@ -1,4 +1,4 @@
-"""Derivatives of forward dynamics along directions and their transposed, and those of integrating and taking differences."""
+"""Derivatives of dynamics along directions and their transposed, and those of integrating and taking differences."""
 
 from __future__ import annotations
 
@@ -22,12 +22,20 @@ from tests.systems import random_state, random_tree
 
 pytestmark = pytest.mark.portable
 
+#: The functions, and the names of their last argument.
+FUNCTIONS = {"forward": "tau", "inverse": "a"}
+
 #: Both take sums of some hundred terms through the inverse mass matrix, in another order.
 ACCURACY = 1e-11
 
 
 def error(found, expected):
     return np.abs(np.asarray(found) - expected).max() / np.abs(expected).max()
+
+
+def along(model, of):
+    """Return the derivatives of forward or inverse dynamics: along a direction, transposed, and the matrices."""
+    return tuple(getattr(model, f"{of}_dynamics_{kind}") for kind in ("tangent", "adjoint", "derivatives"))
 
 
 def directions(model, seed, rows=()):
@@ -47,29 +55,54 @@ def systems():
 
 @pytest.mark.parametrize(("name", "s"), [*systems()], ids=lambda x: x if isinstance(x, str) else "")
 @pytest.mark.parametrize("engine", LONG_BY_REFERENCE)
-def test_they_are_the_derivatives_times_the_directions(name, s, engine: str) -> None:
+@pytest.mark.parametrize("of", FUNCTIONS)
+def test_they_are_the_derivatives_times_the_directions(name, s, engine: str, of: str) -> None:
     model = s.resolve(engine)
+    tangent, adjoint, derivatives = along(model, of)
     state, (dq, dv, dtau), weights = directions(model, 1)
     port = model.port_names[-1]
     u = np.linspace(-1.0, 1.0, model.nu)
     for loads in ({}, {"wrenches": {port: np.arange(6.0)}}, {"u": u}) if engine == "compiled" else ({},):
-        by_q, by_v, by_tau = model.forward_dynamics_derivatives(*state, **loads)
-        found = model.forward_dynamics_tangent(*state, dq, dv, dtau, **loads)
+        by_q, by_v, by_tau = derivatives(*state, **loads)
+        found = tangent(*state, dq, dv, dtau, **loads)
         assert error(found, by_q @ dq + by_v @ dv + by_tau @ dtau) < ACCURACY
-        for pulled, slopes in zip(model.forward_dynamics_adjoint(*state, weights, **loads), (by_q, by_v, by_tau), strict=True):
+        for pulled, slopes in zip(adjoint(*state, weights, **loads), (by_q, by_v, by_tau), strict=True):
             assert error(pulled, weights @ slopes) < ACCURACY
+            assert error(pulled, (1.0 + 1e-8) * (weights @ slopes)) > ACCURACY
 
 
 @pytest.mark.parametrize(("name", "s"), [*systems()], ids=lambda x: x if isinstance(x, str) else "")
-def test_one_is_the_others_transposed(name, s) -> None:
+def test_those_of_inverse_dynamics_are_complex_steps_of_the_reference(name, s) -> None:
+    """A step of 1e-30 has no error of its own; at other accelerations, or without armatures and masses, it differs."""
+    model, reference = s.resolve(), s.resolve("reference")
+    (q, v, a), (dq, dv, da), weights = directions(model, 7)
+
+    def along_step(dq, dv, da):
+        step = 1e-30j
+        return reference.inverse_dynamics(reference.integrate(q, step * dq), v + step * dv, a + step * da).imag / 1e-30
+
+    expected = along_step(dq, dv, da)
+    assert error(model.inverse_dynamics_tangent(q, v, a, dq, dv, da), expected) < ACCURACY
+    assert error(model.inverse_dynamics_tangent(q, v, a, dq, dv, 0.0 * da), expected) > 1e-4
+    assert error(model.inverse_dynamics_tangent(q, v, 2.0 * a, dq, dv, da), expected) > 1e-4
+    still = np.zeros(model.nv)
+    for k, pulled in enumerate(model.inverse_dynamics_adjoint(q, v, a, weights)):
+        columns = [along_step(*(unit if k == j else still for j in range(3))) for unit in np.eye(model.nv)]
+        assert error(pulled, np.array(columns) @ weights) < ACCURACY
+
+
+@pytest.mark.parametrize(("name", "s"), [*systems()], ids=lambda x: x if isinstance(x, str) else "")
+@pytest.mark.parametrize("of", FUNCTIONS)
+def test_one_is_the_others_transposed(name, s, of) -> None:
     """``weights . tangent`` is what the adjoint says of the directions; not so at another state."""
     model = s.resolve()
+    tangent, adjoint, _ = along(model, of)
     state, changes, weights = directions(model, 2)
-    along = weights @ model.forward_dynamics_tangent(*state, *changes)
-    pulled = sum(by @ change for by, change in zip(model.forward_dynamics_adjoint(*state, weights), changes, strict=True))
-    assert pulled == pytest.approx(along, rel=1e-9)  # both sums may cancel some digits
-    other = model.forward_dynamics_adjoint(state[0], 2.0 * state[1], state[2], weights)
-    assert sum(by @ change for by, change in zip(other, changes, strict=True)) != pytest.approx(along, rel=1e-3)
+    change = weights @ tangent(*state, *changes)
+    pulled = sum(by @ change for by, change in zip(adjoint(*state, weights), changes, strict=True))
+    assert pulled == pytest.approx(change, rel=1e-9)  # both sums may cancel some digits
+    other = adjoint(state[0], 2.0 * state[1], state[2], weights)
+    assert sum(by @ change for by, change in zip(other, changes, strict=True)) != pytest.approx(change, rel=1e-3)
 
 
 def test_the_tangent_is_that_of_forward_dynamics() -> None:
@@ -81,9 +114,11 @@ def test_the_tangent_is_that_of_forward_dynamics() -> None:
 
 
 @pytest.mark.parametrize("name", ["tree", "satellite", "flexible"])
-def test_stacked_states_and_loads(name) -> None:
+@pytest.mark.parametrize("of", FUNCTIONS)
+def test_stacked_states_and_loads(name, of) -> None:
     s = {"tree": random_tree(np.random.default_rng(5), 5, passive=True), "satellite": satellite()}.get(name)
     model = (s or random_system(np.random.default_rng(0))).resolve()
+    tangent, adjoint, _ = along(model, of)
     state, changes, weights = directions(model, 4, (3,))
     port, rng = model.port_names[-1], np.random.default_rng(0)
     for loads in (
@@ -91,15 +126,15 @@ def test_stacked_states_and_loads(name) -> None:
         {"wrenches": {port: rng.normal(size=6)}},
         {"wrenches": {port: rng.normal(size=(3, 6))}, "u": rng.normal(size=(3, model.nu))},
     ):
-        found = model.forward_dynamics_tangent(*state, *changes, **loads)
-        pulled = model.forward_dynamics_adjoint(*state, weights, **loads)
+        found = tangent(*state, *changes, **loads)
+        pulled = adjoint(*state, weights, **loads)
         for row in range(3):
             own = {"wrenches": {port: np.broadcast_to(loads["wrenches"][port], (3, 6))[row]}} if "wrenches" in loads else {}
             own |= {"u": loads["u"][row]} if "u" in loads else {}
             here = [x[row] for x in state]
-            expected = model.forward_dynamics_tangent(*here, *(x[row] for x in changes), **own)
+            expected = tangent(*here, *(x[row] for x in changes), **own)
             np.testing.assert_array_equal(found[row], expected)
-            for by, one in zip(pulled, model.forward_dynamics_adjoint(*here, weights[row], **own), strict=True):
+            for by, one in zip(pulled, adjoint(*here, weights[row], **own), strict=True):
                 np.testing.assert_array_equal(by[row], one)
 
 
@@ -156,6 +191,22 @@ def test_mixed_trees(seed: int) -> None:
     assert left(np.eye(model.nv), pulled[0], (-by_q.T, pulled[2])) > 1e-9
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_inverse_dynamics_of_mixed_trees(seed: int) -> None:
+    """As the matrices say, to the rounding of sums of some 50 products; not so with other loads."""
+    model, (q, v, a), (dq, dv, da), weights, loads = mixed(seed)
+    unit = np.eye(model.nv)
+    for acting in ({}, loads):
+        by_q, by_v, mass = model.inverse_dynamics_derivatives(q, v, a, **acting)
+        found = model.inverse_dynamics_tangent(q, v, a, dq, dv, da, **acting)
+        pulled = model.inverse_dynamics_adjoint(q, v, a, weights, **acting)
+        assert left(unit, found, (by_q, dq), (by_v, dv), (mass, da)) < 1e-12
+        for by, slopes in zip(pulled, (by_q, by_v, mass), strict=True):
+            assert left(unit, by, (slopes.T, weights)) < 1e-12
+    assert left(unit, model.inverse_dynamics_tangent(q, v, a, dq, dv, da), (by_q, dq), (by_v, dv), (mass, da)) > 1e-9
+    assert left(unit, model.inverse_dynamics_adjoint(q, v, a, weights)[0], (by_q.T, weights)) > 1e-9
+
+
 def test_mixed_trees_by_differences() -> None:
     """Of fourth order over 5e-5: 1e-8 of fifth derivatives, 1e-7 of rounding; of second order up to 1e-6 of that."""
     model, (q, v, tau), (dq, dv, dtau), _, loads = mixed(1)
@@ -188,7 +239,8 @@ def test_a_rod_a_link_costs_the_same_in_longer_chains() -> None:
 
 @pytest.mark.parametrize("name", ["tree", "mixed"])
 @pytest.mark.parametrize("loaded", [False, True])
-def test_several_directions_at_one_state(name, loaded) -> None:
+@pytest.mark.parametrize("of", FUNCTIONS)
+def test_several_directions_at_one_state(name, loaded, of) -> None:
     """Each says what it says alone, to the last bit, whoever has been asked for before."""
     if name == "mixed":
         model, state, changes, weights, loads = mixed(1)
@@ -196,26 +248,32 @@ def test_several_directions_at_one_state(name, loaded) -> None:
         model = random_tree(np.random.default_rng(2), 6, passive=True, loads=True).resolve()
         state, changes, weights = directions(model, 5)
         loads = {"wrenches": {model.port_names[-1]: np.arange(6.0)}}
-    acting, sizes = loads if loaded else {}, np.array([[1.0], [-3.0], [0.5]])
-    found = model.forward_dynamics_tangent(*state, *(sizes * change for change in changes), **acting)
-    pulled = model.forward_dynamics_adjoint(*state, sizes * weights, **acting)
+    acting, sizes, (tangent, adjoint, _) = loads if loaded else {}, np.array([[1.0], [-3.0], [0.5]]), along(model, of)
+    found = tangent(*state, *(sizes * change for change in changes), **acting)
+    pulled = adjoint(*state, sizes * weights, **acting)
     assert found.shape == (3, model.nv)
     for k, size in enumerate(sizes[:, 0]):
-        alone = model.forward_dynamics_tangent(*state, *(size * change for change in changes), **acting)
+        alone = tangent(*state, *(size * change for change in changes), **acting)
         np.testing.assert_array_equal(found[k], alone)
-        for by, expected in zip(pulled, model.forward_dynamics_adjoint(*state, size * weights, **acting), strict=True):
+        for by, expected in zip(pulled, adjoint(*state, size * weights, **acting), strict=True):
             np.testing.assert_array_equal(by[k], expected)
-    lists = model.forward_dynamics_tangent(*(x.tolist() for x in state), *((sizes * x).tolist() for x in changes), **acting)
+    lists = tangent(*(x.tolist() for x in state), *((sizes * x).tolist() for x in changes), **acting)
     np.testing.assert_allclose(lists, found, rtol=1e-12, atol=1e-12 * np.abs(found).max())  # rows read with care
 
 
 def test_closed_systems_too() -> None:
     (model, q, v), (reference, *_) = closed_four_bar(), closed_four_bar(engine="reference")
     tau, (dq, dv, dtau) = np.array([0.5, 0.0, 0.0]), np.random.default_rng(0).normal(size=(3, 3))
-    by_q, by_v, by_tau = model.forward_dynamics_derivatives(q, v, tau)
-    for each in (model, reference):
-        found = each.forward_dynamics_tangent(q, v, tau, dq, dv, dtau)
-        assert error(found, by_q @ dq + by_v @ dv + by_tau @ dtau) < 1e-8  # rounding times the constraints' condition
+    a = model.forward_dynamics(q, v, tau)
+    for of, third, actuated in (("forward", tau, {}), ("inverse", a, {}), ("inverse", a, {"actuated": [model.joint_names[0]]})):
+        slopes = along(model, of)[2](q, v, third, **actuated)
+        for each in (model, reference):
+            tangent, adjoint, _ = along(each, of)
+            found = tangent(q, v, third, dq, dv, dtau, **actuated)
+            expected = slopes[0] @ dq + slopes[1] @ dv + slopes[2] @ dtau
+            assert error(found, expected) < 1e-8  # rounding times the constraints' condition
+            for pulled, by in zip(adjoint(q, v, third, dtau, **actuated), slopes, strict=True):
+                assert error(pulled, dtau @ by) < 1e-8
 
 
 def test_arguments_are_read_and_refused() -> None:
@@ -234,6 +292,9 @@ def test_arguments_are_read_and_refused() -> None:
         (lambda: model.forward_dynamics_adjoint(q, v, tau, weights[:2]), "weights"),
         (lambda: model.forward_dynamics_adjoint(2 * q, v, tau, weights), "q"),
         (lambda: model.forward_dynamics_adjoint(q, v, tau, weights, wrenches={"hub": [1.0]}), "wrenches"),
+        (lambda: model.inverse_dynamics_tangent(q, v, tau, dq, dv, dtau[:-1]), "da"),
+        (lambda: model.inverse_dynamics_tangent(q, v, tau, dq, dv, dtau, actuated=["nothing"]), "actuated"),
+        (lambda: model.inverse_dynamics_adjoint(q, v, tau, np.full(model.nv, np.nan)), "weights"),
         (lambda: model.integrate_derivatives(q, dq[:-1]), "dq"),
         (lambda: model.difference_derivatives(q, 2 * q), "q1"),
     ):
@@ -242,15 +303,16 @@ def test_arguments_are_read_and_refused() -> None:
         assert caught.value.where.startswith(where)
 
 
-@pytest.mark.parametrize("name", ["q", "v", "tau", "dq", "weights"])
-def test_mappings_are_refused_by_name(name: str) -> None:
+@pytest.mark.parametrize("name", ["q", "v", "third", "dq", "weights"])
+@pytest.mark.parametrize("of", FUNCTIONS)
+def test_mappings_are_refused_by_name(name: str, of: str) -> None:
     s = tt.System("pendulum")
     s.connect("world", tt.RigidBody("bob", mass=1.0, inertia=0.1), tt.Revolute("hinge"))
-    m, given = s.resolve("compiled"), dict.fromkeys(("q", "v", "tau", "dq", "dv", "dtau", "weights"), np.zeros(1))
-    given |= {name: {"hinge": 1.0}}
-    state = [given[each] for each in ("q", "v", "tau")]
-    along, changes = m.forward_dynamics_tangent, [given[each] for each in ("dq", "dv", "dtau")]
+    (tangent, adjoint, _), given = along(s.resolve("compiled"), of), dict.fromkeys(("q", "v", "third", "dq", "dv"), np.zeros(1))
+    given |= {"weights": np.zeros(1), name: {"hinge": 1.0}}
+    state = [given[each] for each in ("q", "v", "third")]
+    function, directions = tangent, [given["dq"], given["dv"], np.zeros(1)]
     if name == "weights":
-        along, changes = m.forward_dynamics_adjoint, [given[name]]
-    with pytest.raises(tt.ModelError, match=f"^{name}: .*wrong-type"):
-        along(*state, *changes)
+        function, directions = adjoint, [given[name]]
+    with pytest.raises(tt.ModelError, match=f"^{FUNCTIONS[of] if name == 'third' else name}: .*wrong-type"):
+        function(*state, *directions)

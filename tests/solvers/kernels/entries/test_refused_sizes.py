@@ -95,6 +95,12 @@ TREES = [
         "q v tau weights by_q by_v by_tau",
         dict.fromkeys(("weights", "by_q", "by_v", "by_tau"), (2, "n")),
     ),
+    Row(directional_entries.inverse_tangent, "q v a dq dv da result", dict.fromkeys(("dq", "dv", "da", "result"), (2, "n"))),
+    Row(
+        directional_entries.inverse_adjoint,
+        "q v a weights by_q by_v by_a",
+        dict.fromkeys(("weights", "by_q", "by_v", "by_a"), (2, "n")),
+    ),
     Row(series_entries.inverse_dynamics_series, "q", {"v_series": (4, "n"), "efforts": (3, "n"), "changes": (0, 6)}),
     Row(series_entries.forward_dynamics_series, "q v", {"tau_series": (3, "n"), "a_series": (3, "n"), "changes": (0, 6)}),
     Row(series_entries.motion_series, "q", {"element": 1, "frame": (12,), "v_series": (3, "n"), "result": (4, 18)}),
@@ -154,6 +160,8 @@ MOVING = {
     "difference": (("q0", "q1"), ("result",)),
     "integrate_derivatives": (("q", "dq"), ("by_q", "by_step")),
     "difference_derivatives": (("q0", "q1"), ("by_q0", "by_q1")),
+    "configuration_rate": (("q", "v"), ("rates",)),
+    "configuration_derivatives": (("q",), ("result",)),
 }
 
 
@@ -164,7 +172,8 @@ def test_stacks_of_other_sizes_are_refused(name: str) -> None:
     arguments, results = MOVING[name]
     given = {"ints": packed.ints, "plain": np.array([plain.in_q, plain.in_v])}
     for argument in arguments:
-        given[argument] = np.tile(packed.v if argument == "dq" else packed.q, (2, 1))
+        given[argument] = np.tile(packed.v if argument in ("dq", "v") else packed.q, (2, 1))
+    sizes = {"difference": (n,), "configuration_derivatives": (packed.model.nq, n)}
     for result in results:
-        given[result] = np.zeros((2, n, n) if len(results) == 2 else (2, packed.model.nq if name == "integrate" else n))
+        given[result] = np.zeros((2, *((n, n) if len(results) == 2 else sizes.get(name, (packed.model.nq,)))))
     assert_sizes_matter(getattr(moving_entries, name), given, (*arguments, *results))
