@@ -14,6 +14,7 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.assembling import closed_within
 from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics, MemberTables, no_control
 from titop.solvers.kernels.entries import runge_kutta as control
+from titop.solvers.kernels.entries.sampled_legs import UNTIL
 from titop.solvers.kernels.entries.stepping_entries import TOO_FAR, choose_first, guess_length, judge, set_out, states_within
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import NEAR as MAY_SWITCH
@@ -45,6 +46,17 @@ class Tableau(NamedTuple):
     estimators: Array
     exponent: float
     curve: Array
+
+    @property
+    def table(self) -> Array:
+        """All its rows of stages, as kernels take them (`runge_kutta.Method`): estimators as wide as the others."""
+        estimators = np.zeros((len(self.estimators), len(self.nodes)))
+        estimators[:, : self.used] = self.estimators
+        return np.vstack([self.coefficients, estimators, self.curve])
+
+    def asked(self, tries: int) -> Array:
+        """Return what kernels are asked that try so many steps at most."""
+        return np.array([[tries, self.used, self.end, len(self.estimators)]])
 
     def clock(self, start: float, end: float, tolerances: Tolerances) -> Array:
         """Return the clock of a step control that begins, without a wish for the first step."""
@@ -103,16 +115,19 @@ def _dop853() -> Tableau:
 
 #: Tries after which compiled steps return to Python, which handles signals such as Ctrl-C and reports progress.
 _MANY = 100
+#: No table.
+NOTHING = np.zeros((0, 0))
 #: How often some members may come to grief before the others no longer step in lanes.
 _TRIES = 8
 
 
 class HeldSteps:
-    """Compiled steps of many members of a tree under loads that are held, each in its own time: see `members` of the kernels.
+    """Compiled steps of many members of a tree, each in its own time, under loads that are held, or change at samples.
 
     - `prepared`: of one of them; `method`: as in `tableau`; `times` (m, s): output times, from the first of which they start;
-    - `y` (n, ny): the states reached, at first the start; `tau` (n, nv): all efforts, which callers set;
-    - `tables`: of all members;
+    - `y` (n, ny): the states reached, at first the start;
+    - `loads` (n, ...): all efforts, which callers set; with `control`, inputs and efforts that act beside a controller's;
+    - `tables`: of all members; `control`: of a linear controller, ``gains`` and ``drives`` of the kernels' `sampled_legs`;
     - `outputs` (n, m, ny): states at the output times, quaternions not unit.
     """
 
@@ -126,45 +141,51 @@ class HeldSteps:
         tables: MemberTables | None,
     ) -> None:
         assert tables is not None
-        self.times, self.y, self.tau, self._method = times, y, np.zeros((len(y), prepared.mechanism.nv)), tableau(method)
+        self.times, self.y, self.loads, self._method = times, y, np.zeros((len(y), prepared.mechanism.nv)), tableau(method)
+        self.control = NOTHING, NOTHING
         self.outputs = np.full((len(y), len(times), y.shape[1]), np.nan)
         self.outputs[:, 0] = y
-        self._progress = np.full((len(y), 1), layout.OK)
+        self._progress = np.hstack([np.full((len(y), 1), layout.OK), tables.table])
         #: Of each member, whether it has got so far.
         self.goes_on = np.ones(len(y), dtype=bool)
         self.clocks = np.tile(self._method.clock(float(times[0]), float(times[0]), tolerances), (len(y), 1))
         in_lanes = prepared.with_lanes(tables)
         self._prepared, self._name, self.tables = prepared, method, in_lanes or tables
+        self._fixed = self._method.asked(_MANY), self._method.table
         #: How often they may still try to step in lanes, where some have come to grief.
         self._tries = 0 if in_lanes is None else _TRIES
 
     def go_to(self, end: float, look: Callable[[], None]) -> None:
         """Go to a time (s), and `look` now and then, where Ctrl-C is noticed too."""
-        self.clocks[:, control.END], method, prepared = end, self._method, self._prepared
-        self._leave_behind()
-        first, fixed = (_MANY, method.used, method.end), (method.estimators, method.coefficients, method.curve)
-        rest, in_lanes = (self.tau, prepared.imposed, self.tables), self._tries > 0
+        self.go_along(np.array([[end, -1.0, -1.0]]), np.zeros((len(self.y), 0, 0)), look)
+
+    def go_along(self, plan: Array, signals: Array, look: Callable[[], None]) -> None:
+        """Go along the legs of a `plan`, and write the `signals` (n, ...) of their samples: see the kernels' `sampled_legs`."""
+        prepared, end = self._prepared, plan[-1, UNTIL]
+        self.clocks[:, control.LEG] = 0.0
+        self._leave_behind(signals)
+        rest, in_lanes = (prepared.imposed, plan, *self.control, signals, self.tables), self._tries > 0
         while True:
             if in_lanes:  # all together, until one comes to grief
                 due = slice(*np.searchsorted(self.times, [self.clocks[:, control.TIME].min(), end], "right"))
                 outputs = self.outputs[:, due].copy()
-                in_lanes = (
-                    prepared.lane_steps(*first, self.clocks, *fixed, self.times[due], self.y, outputs, *rest) == layout.OK
-                )
+                given = self.times[due], self.clocks, self.y, outputs, self.loads
+                in_lanes = prepared.lane_steps(*self._fixed, *given, *rest) == layout.OK
                 self.outputs[:, due], self._tries = outputs, self._tries - (not in_lanes)
             else:
-                prepared.member_steps(*first, self._progress, self.clocks, *fixed, self.times, self.y, self.outputs, *rest)
+                given = self.times, self._progress, self.clocks, self.y, self.outputs, self.loads
+                prepared.member_steps(*self._fixed, *given, *rest)
                 self.goes_on = self._progress[:, 0] == layout.OK
             raise_pending()
             look()
-            behind = self.clocks[:, control.TIME] < end
+            behind = (self.clocks[:, control.TIME] < end) | (self.clocks[:, control.LEG] < len(plan))
             if not behind.any() or not behind[self.goes_on].any():
                 return
 
-    def _leave_behind(self) -> None:
+    def _leave_behind(self, signals: Array) -> None:
         """Let members that have come to grief do as another one does, since nobody looks at them: lanes need not fail."""
         if self._tries and not self.goes_on.all() and self.goes_on.any():
-            for rows in (self.clocks, self.y, self.tau):
+            for rows in (self.clocks, self.y, self.loads, signals):
                 rows[~self.goes_on] = rows[self.goes_on.argmax()]
 
     def rates(self, y: Array, tau: Array) -> Array:

@@ -12,6 +12,7 @@ import copy
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,9 @@ from titop.solvers.simulation.explicit_steps import HeldSteps
 from titop.solvers.simulation.start_and_end import leave
 from titop.solvers.simulation.steppers import EXPLICIT, Tolerances
 from titop.solvers.simulation.trajectory import Trajectory
+
+#: Legs between samples, of all members, that compiled code makes before Python looks for signals such as Ctrl-C; of each.
+_ALL_LEGS, _LEGS = 2**15, (16, 256)
 
 
 class SteppedMember(NamedTuple):
@@ -84,6 +88,20 @@ class Together:
         y = np.array([member.y for member in members])
         self.steps = HeldSteps(plant.prepared, method, times, y, tolerances, tables)
         self._one_by_one = bool((np.count_nonzero(self._inputs.motors, axis=1) > 1).any())  # sums have the order of products
+        self._legs = self._legs_of_linear_controller()
+
+    def _legs_of_linear_controller(self) -> SampledController | None:
+        """Let kernels take the samples of a single linear controller of plain coordinates; return it, None for others."""
+        controllers, mechanism = self.controllers, self.plant.model.mechanism
+        if len(controllers) != 1 or self._one_by_one or self._inputs.places:
+            return None
+        tables = controllers[0].tables(mechanism.nq, self._inputs.motors)
+        turns = {first + k for first in mechanism.quaternions for k in range(4)}
+        if tables is None or turns.intersection(tables[0][-2]):
+            return None
+        u = np.zeros((len(self.members), self.plant.model.nu)) if self._u is None else self._u
+        self.steps.control, self.steps.loads = tables, np.array(np.hstack([u, self._tau]), order="C")
+        return controllers[0]
 
     def _generator(self, controller: int, count: int, k: int) -> np.random.Generator:
         """Return the noise of one of a number of controllers, of a member."""
@@ -91,13 +109,21 @@ class Together:
 
     def run(self, look: Callable[[], None]) -> None:
         """Go to the end."""
+        if self._legs is not None:
+            ahead = self._legs.legs(float(self.times[0]), float(self.times[-1]))
+            while legs := list(islice(ahead, int(np.clip(_ALL_LEGS // len(self.members), *_LEGS)))):
+                plan, signals = self._legs.begin_legs(legs)
+                self.steps.go_along(plan, signals, look)
+                self._legs.end_legs(legs, plan, signals)
+                self._jumped = legs[-1].time == self.times[-1]
+            return
         t, end, until = float(self.times[0]), float(self.times[-1]), float(self.times[0])
         while True:
             self._jumped = t >= until
             if self._jumped:
                 y = self.steps.y if t == self.times[0] else self._on_group(t, self.steps.y)  # the start is there already
                 until = math.inf if self._loop is None else self._loop.act(self, t, y)
-                self.steps.tau[:] = np.add(*self._act(self.command))
+                self.steps.loads[:] = np.add(*self._act(self.command))
             if t == end:
                 return
             t = min(until, end)

@@ -27,6 +27,8 @@ from titop.solvers.support.threads import in_parts
 
 #: A step of no length, as estimators, coefficients and curve: of one stage, which is its beginning.
 _AT_ONCE = np.zeros((1, 1)), np.zeros((1, 1)), np.zeros((0, 1))
+#: Such a step, as members are asked for it, and its table.
+_ONE_STAGE = np.array([[0, 0, 0, 1]]), np.zeros((2, 1))
 #: No gaps.
 NO_GUARDS = np.zeros((0, GUARD_COLUMNS))
 
@@ -187,7 +189,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
         """Call the compiled steps of many members: see `stepping_entries.members`; the last argument is their tables."""
         *given, tables = arguments
         kernel = self._system.kernel(stepping_entries.open_members).compiled
-        return int(kernel(*given, *tables[: 1 + len(self._tables)]))
+        return int(kernel(*given, *tables[1 : 1 + len(self._tables)]))
 
     def with_lanes(self, tables: MemberTables) -> MemberTables | None:
         """Return the tables of members that step in lanes, None if they do not: of several, in lanes if they are their own."""
@@ -197,7 +199,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
 
     def lane_steps(self, *arguments: Any) -> int:
         """Call the compiled steps of members in lanes: see `stepping_entries.lane_steps`; the last argument is their tables."""
-        *first, clocks, estimators, coefficients, curve, times, y, outputs, tau, imposed, tables = arguments
+        asked, table, times, clocks, y, outputs, loads, imposed, *control, signals, tables = arguments
         system, pair, size = self._system, stepping_entries.open_lane_steps, len(self._tables)
         kernel, placed = system.kernel_of_members(pair) if tables.lanes else system.kernel_in_lanes(pair)
         shared = tables.floats[0], tables.numbers[0]
@@ -205,19 +207,21 @@ class CompiledPreparedDynamics(PreparedDynamics):
         def run(rows: slice) -> int:
             blocks = slice(rows.start // LANE_COUNT, -(-rows.stop // LANE_COUNT))
             numbers = [each[blocks] for each in tables.lanes] or shared
-            own = placed((tables.ints, *numbers, tables.stages)[:size])
-            method = estimators, coefficients, curve, times
-            return int(kernel(*first, clocks[rows], *method, y[rows], outputs[rows], tau[rows], imposed, *own))
+            own = signals[rows], *placed((tables.ints, *numbers, tables.stages)[:size])
+            states = clocks[rows], y[rows], outputs[rows], loads[rows]
+            return int(kernel(asked, table, times, *states, imposed, *control, *own))
 
         engine: Any = self.mechanism.engine
         return in_parts(self.mechanism.threads if engine.is_compiled else 1, len(y), run)
 
     def rates_of_members(self, y: Array, tau: Array, tables: MemberTables, in_lanes: bool = False) -> tuple[Array, Array]:
         """Return the rates (n, ny) of states with unit quaternions, under efforts (n, nv), and a status (n) of each."""
-        rates, progress, times = np.empty((len(y), 1, y.shape[1])), np.zeros((len(y), 1), dtype=np.int64), np.zeros(0)
-        given = *_AT_ONCE, times, y, rates, tau, self.imposed, tables
-        if not in_lanes or self.lane_steps(0, 0, 0, np.zeros((len(y), 1)), *given) != layout.OK:
-            self.member_steps(0, 0, 0, progress, y, *given)
+        rates, progress, clocks = np.empty((len(y), 1, y.shape[1])), np.zeros_like(tables.table), np.zeros((len(y), 1))
+        begin, control = (*_ONE_STAGE, np.zeros(0)), [np.zeros((0, 0))] * 3
+        given = y, rates, tau, self.imposed, *control, np.zeros((len(y), 0, 0)), tables
+        if not in_lanes or self.lane_steps(*begin, clocks, *given) != layout.OK:
+            progress = np.hstack([progress, tables.table])
+            self.member_steps(*begin, progress, clocks, *given)
         return rates[:, 0], progress[:, 0]
 
     @property

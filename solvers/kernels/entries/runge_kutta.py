@@ -8,6 +8,7 @@ A controller answers to ``z = [q, v, x]`` with ``gains z + offset``: inputs with
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 
 from titop.blocks.basics.choices import select
 from titop.blocks.basics.tolerances import NEGLIGIBLE, TINY, TYPED
@@ -22,7 +23,8 @@ def combine(s, h, coefficients, states, rates):
     for k in range(states.shape[1]):
         total = 0.0
         for j in range(s):
-            total += coefficients[s, j] * rates[j, k]
+            if coefficients[s, j] != 0.0:
+                total += coefficients[s, j] * rates[j, k]
         states[s, k] = states[0, k] + h * total
 
 
@@ -86,7 +88,14 @@ BEFORE = 9  # where the last step began
 LAST = 10  # and its length
 STEPS = 11  # counted
 EVALUATIONS = 12
-ATOL = 13  # of the first entry of a state; those of the others follow
+LEG = 13  # how many legs have begun, see `sampled_legs`
+ATOL = 14  # of the first entry of a state; those of the others follow
+
+#: A method: the first stage behind those that the error needs, the one whose state is that at the end, and its rows of stages:
+#: how states follow from rates before, estimators of the error, and states within a step (see `read_method`).
+Method = namedtuple("Method", "used end coefficients estimators curve")
+#: What callers ask of integrators, in the columns of a row: how many steps to try at most, and of the method.
+TRIES, USED, END_STAGE, ESTIMATORS, ASKED = range(5)
 
 #: Further status codes, beside `guards.NEAR`, with which a step is made that ends on the closures: steps became too short to
 #: count; a step is made whose state has to be put on the closures with care.

@@ -23,14 +23,18 @@ As in `dynamics_entries`, each returns a status. What `open_steps` and `closed_s
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import numpy as np
 
 from titop.blocks.basics.choices import everywhere, select
 from titop.solvers.kernels.closures.closed_passes import constrained, constrained_rooms
 from titop.solvers.kernels.closures.closing import close
-from titop.solvers.kernels.entries import runge_kutta
+from titop.solvers.kernels.entries import runge_kutta, sampled_legs
 from titop.solvers.kernels.entries.gap_entries import go_back, length_anew, switches_within
 from titop.solvers.kernels.entries.pair import pair
+from titop.solvers.kernels.entries.runge_kutta import END_STAGE, ESTIMATORS, TRIES, USED, Method
+from titop.solvers.kernels.entries.sampled_legs import Control
 from titop.solvers.kernels.equations.whole_passes import eliminate, outward_whole, status_of, world_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import Motion, System
@@ -57,6 +61,9 @@ from titop.solvers.native.signatures import (
 
 #: Statuses of trial states that lie too far away: overflow, and loops that do not close.
 TOO_FAR = (layout.NOT_FINITE, layout.SINGULAR, layout.INCONSISTENT)
+
+#: A member of an ensemble: its clock and state, and the states at output times.
+Member = namedtuple("Member", "clock y times outputs")
 
 #: Whether the system has general blocks or interactions, and whether it has rigid closures or gears: see `pair.Pair`.
 LAWS, CLOSED = True, True
@@ -202,9 +209,9 @@ open_steps, closed_steps = (pair(*_ARGUMENTS, closed=closed)(steps) for closed i
 
 
 @helper
-def held_rate(law, there, rooms, state, rate, is_unit=False):
+def held_rate(law, there, bodies, state, rate, is_unit=False):
     """Write the rate of a state, whose quaternions may be unit ones, under efforts that are held; return a status."""
-    (ints, floats, numbers, stages, tau, imposed), (q, v, a, effort, work, multi, world) = there, rooms
+    (ints, floats, numbers, stages, tau, imposed), (q, v, a, effort, work, multi, world) = there, bodies
     nq = ints[0, layout.NQ]
     copy(state[:nq], q)
     if not is_unit:
@@ -222,11 +229,12 @@ def held_rate(law, there, rooms, state, rate, is_unit=False):
 
 
 @helper
-def held_stages(first, last, h, coefficients, law, there, rooms, states, rates):
+def held_stages(first, last, h, coefficients, law, there, rooms):
     """Write stages of a step of length h, from `first` to before `last`, and the state there; return a status."""
+    bodies, (states, rates, _) = rooms
     for s in range(first, last):
         runge_kutta.combine(s, h, coefficients, states, rates)
-        status = held_rate(law, there, rooms, states[s], rates[s])
+        status = held_rate(law, there, bodies, states[s], rates[s])
         if status != layout.OK:
             return status
     if last < coefficients.shape[0]:
@@ -235,16 +243,17 @@ def held_stages(first, last, h, coefficients, law, there, rooms, states, rates):
 
 
 @helper
-def begin(patient, clock, law, there, rooms, y, states, rates):
+def begin(patient, clock, y, law, there, rooms):
     """Wish for the length of the first step; return a status."""
+    bodies, (states, rates, _) = rooms
     copy(y, states[0])
-    status = held_rate(law, there, rooms, y, rates[0])
+    status = held_rate(law, there, bodies, y, rates[0])
     if status != layout.OK:
         return status
     h = runge_kutta.first_length(clock, y, rates[0])
     for k in range(y.size):
         states[1, k] = y[k] + h * rates[0, k]
-    status = held_rate(law, there, rooms, states[1], rates[1])
+    status = held_rate(law, there, bodies, states[1], rates[1])
     if status != layout.OK and not patient:
         return status
     if status != layout.OK:
@@ -256,14 +265,14 @@ def begin(patient, clock, law, there, rooms, y, states, rates):
 
 
 @helper
-def held_steps(
-    tries, used, end, patient, clock, estimators, coefficients, curve, times, y, outputs,
-    law, there, rooms, states, rates, within,
-):  # fmt: skip
+def held_steps(tries, patient, method, member, law, there, rooms):
     """Make steps, to the end in the clock or until all `tries` are made; return a status. See `members`."""
+    clock, y, times, outputs = member
+    used, end, coefficients = method.used, method.end, method.coefficients
+    _, (states, rates, within) = rooms
     rows, place = coefficients.shape[0], 0
     if everywhere(clock[runge_kutta.WISH] < 0.0):
-        status = begin(patient, clock, law, there, rooms, y, states, rates)
+        status = begin(patient, clock, y, law, there, rooms)
         if status != layout.OK:
             return status
     runge_kutta.choose_length(clock)
@@ -276,13 +285,13 @@ def held_steps(
             place += 1
         h, goes = clock[runge_kutta.LENGTH], clock[runge_kutta.TIME] < clock[runge_kutta.END]
         copy(y, states[0])
-        status = held_stages(0, used, h, coefficients, law, there, rooms, states, rates)
+        status = held_stages(0, used, h, coefficients, law, there, rooms)
         clock[runge_kutta.EVALUATIONS] += select(goes, used - clock[runge_kutta.BEGUN], 0.0)
         if status < layout.OK and not (status == TOO_FAR[0] or status == TOO_FAR[1] or status == TOO_FAR[2]):
             return status
         if status != layout.OK and not patient:
             return status
-        is_step = runge_kutta.take_or_leave(status == layout.OK, end, clock, estimators, states, rates)
+        is_step = runge_kutta.take_or_leave(status == layout.OK, end, clock, method.estimators, states, rates)
         for k in range(y.size):
             y[k] = select(is_step, states[end, k], y[k])
         before, t, last = clock[runge_kutta.BEFORE], clock[runge_kutta.TIME], clock[runge_kutta.LAST]
@@ -295,58 +304,79 @@ def held_steps(
             copy(y, within)
             if not everywhere(select(inside, 0.0, 1.0) > 0.0):
                 if not filled:
-                    held_stages(used, rows, h, coefficients, law, there, rooms, states, rates)
+                    held_stages(used, rows, h, coefficients, law, there, rooms)
                 filled = True
                 clock[runge_kutta.EVALUATIONS] += select(inside, (rows - used) * (1.0 - counted), 0.0)
                 counted = select(inside, 1.0, counted)
-                runge_kutta.state_within((times[p] - before) / last, last, states, rates, curve, within)
+                runge_kutta.state_within((times[p] - before) / last, last, states, rates, method.curve, within)
             for k in range(y.size):
                 outputs[p, k] = select(due, select(inside, within[k], y[k]), outputs[p, k])
     return layout.OK
 
 
-def members(
-    tries, used, end, progress, clocks, estimators, coefficients, curve, times,
-    y, outputs, tau, imposed, table, ints, tables, numbers, stages,
-):  # fmt: skip
-    """Steps of many members of a tree, each in its own time, to the ends in their clocks.
+@helper
+def legs(tries, patient, method, control, member, law, there, rooms):
+    """Make the steps of all legs, or so many `tries` of one; return a status."""
+    plan, clock = control.plan, member.clock
+    for p in range(plan.shape[0]):
+        if not everywhere(clock[runge_kutta.LEG] > p):
+            if plan[p, sampled_legs.SAMPLE] >= 0.0:
+                sampled_legs.take_sample(p, control, member.y)
+            clock[runge_kutta.LEG], clock[runge_kutta.END] = p + 1.0, plan[p, sampled_legs.UNTIL]
+        if not everywhere(clock[runge_kutta.TIME] >= plan[p, sampled_legs.UNTIL]):
+            sampled_legs.act(int(plan[p, sampled_legs.ACTING]), control, there[4])
+            status = held_steps(tries, patient, method, member, law, there, rooms)
+            if status != layout.OK or not everywhere(clock[runge_kutta.TIME] >= plan[p, sampled_legs.UNTIL]):
+                return status
+    return layout.OK
 
-    - `tries`: how many steps of each to try at most; zero: only rates are written, at `y` with unit quaternions, as outputs;
-    - `used`, `end`, `estimators`, `coefficients`, `curve`: as for `steps`;
-    - `progress` (n, 1): statuses; a member is left alone if that is not OK;
-    - `clocks` (n, ...): see `runge_kutta`; a negative wish is one that is not there yet;
+
+def members(
+    asked, table, times, progress, clocks, y, outputs, loads, imposed,
+    plan, gains, drives, signals,
+    ints, tables, numbers, stages,
+):  # fmt: skip
+    """Steps of many members of a tree, each in its own time, along all legs of a plan.
+
+    - `asked`: see `runge_kutta`; without tries only rates are written, at `y` with unit quaternions, as outputs;
+    - `table`: the rows of a method, see `runge_kutta.Method`;
     - `times`: of the `outputs` (n, times, ny), states that have not been put on their group;
-    - `y` (n, ny); `tau` (n, nv); `imposed`: all False;
-    - `table` (n, 1): which of the `tables` is a member's, floats and numbers.
+    - `progress` (n, 2): statuses, a member is left alone if that is not OK; which of the `tables`, floats and numbers, is its;
+    - `clocks` (n, ...): see `runge_kutta`; a negative wish is one that is not there yet;
+    - `y` (n, ny); `imposed`: all False;
+    - `loads` (n, ...), and `plan` to `signals` (n, ...): see `sampled_legs`.
     """
     law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
     work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS))
     world, multi = np.empty((world_rows(ints), 12)), np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
-    nv, rows, ny = imposed.size, coefficients.shape[0], y.shape[1]
-    rooms = np.empty(ints[0, layout.NQ]), np.empty(nv), np.empty(nv), np.empty(nv), work, multi, world
-    states, rates, within = np.empty((rows, ny)), np.empty((rows, ny)), np.empty(ny)
+    tries, used, end, nv, rows = asked[0, TRIES], asked[0, USED], asked[0, END_STAGE], imposed.size, table.shape[1]
+    curve = rows + asked[0, ESTIMATORS]
+    method = Method(used, end, table[:rows], table[rows:curve], table[curve:])
+    bodies = np.empty(ints[0, layout.NQ]), np.empty(nv), np.empty(nv), np.empty(nv), work, multi, world
+    rooms = bodies, (np.empty((rows, y.shape[1])), np.empty((rows, y.shape[1])), np.empty(y.shape[1]))
+    tau = np.empty(nv)
     for m in range(y.shape[0]):
-        own = numbers[table[m, 0]] if LAWS else None
-        there = ints, tables[table[m, 0]], own, stages, tau[m], imposed
+        own = numbers[progress[m, 1]] if LAWS else None
+        there = ints, tables[progress[m, 1]], own, stages, tau, imposed
+        control = Control(plan, gains, drives, signals[m], loads[m])
         if tries == 0:
-            progress[m, 0] = held_rate(law, there, rooms, y[m], outputs[m, 0], True)
+            sampled_legs.act(-1, control, tau)
+            progress[m, 0] = held_rate(law, there, bodies, y[m], outputs[m, 0], True)
         elif progress[m, 0] == layout.OK:
-            progress[m, 0] = held_steps(
-                tries, used, end, True, clocks[m], estimators, coefficients, curve, times, y[m], outputs[m],
-                law, there, rooms, states, rates, within,
-            )  # fmt: skip
+            member = Member(clocks[m], y[m], times, outputs[m])
+            progress[m, 0] = legs(tries, True, method, control, member, law, there, rooms)
     return layout.OK
 
 
 open_members = pair(
-    *(INTEGER, INTEGER, INTEGER, INTS, FLOATS, FLOATS, FLOATS, FLOATS, VECTOR),  # tries to times
-    *(FLOATS, CUBE, FLOATS, MASK, INTS),  # y to table
+    *(INTS, FLOATS, VECTOR, INTS, FLOATS, FLOATS, CUBE, FLOATS, MASK),  # asked to imposed
+    *(FLOATS, FLOATS, FLOATS, CUBE),  # plan to signals
     *(INTS, CUBE, CUBE, INTS),
 )(members)
 
 
 def lane_steps(
-    tries, used, end, clock, estimators, coefficients, curve, times, y, outputs, tau, imposed, ints, floats, numbers, stages
+    asked, table, times, clock, y, outputs, loads, imposed, plan, gains, drives, signals, ints, floats, numbers, stages
 ):  # fmt: skip
     """The steps of `members` in lanes, or rates, with the same tables or their own; return a status.
 
@@ -356,21 +386,22 @@ def lane_steps(
     work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), y.dtype)
     world = np.empty((world_rows(ints), 12), y.dtype)
     multi, nq, nv = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS), y.dtype), ints[0, layout.NQ], imposed.size
-    rooms = np.empty(nq, y.dtype), np.empty(nv, y.dtype), np.empty(nv, y.dtype), np.empty(nv, y.dtype), work, multi, world
-    shape = coefficients.shape[0], y.size
-    states, rates, within = np.empty(shape, y.dtype), np.empty(shape, y.dtype), np.empty(y.size, y.dtype)
-    there = ints, floats, numbers, stages, tau, imposed
+    tries, used, end, rows = asked[0, TRIES], asked[0, USED], asked[0, END_STAGE], table.shape[1]
+    curve = rows + asked[0, ESTIMATORS]
+    method = Method(used, end, table[:rows], table[rows:curve], table[curve:])
+    bodies = np.empty(nq, y.dtype), np.empty(nv, y.dtype), np.empty(nv, y.dtype), np.empty(nv, y.dtype), work, multi, world
+    shape, tau = (rows, y.size), np.empty(nv, y.dtype)
+    rooms = bodies, (np.empty(shape, y.dtype), np.empty(shape, y.dtype), np.empty(y.size, y.dtype))
+    there, control = (ints, floats, numbers, stages, tau, imposed), Control(plan, gains, drives, signals, loads)
     if tries == 0:
-        return held_rate(law, there, rooms, y, outputs[0], True)
-    return held_steps(
-        tries, used, end, False, clock, estimators, coefficients, curve, times, y, outputs,
-        law, there, rooms, states, rates, within,
-    )  # fmt: skip
+        sampled_legs.act(-1, control, tau)
+        return held_rate(law, there, bodies, y, outputs[0], True)
+    return legs(tries, False, method, control, Member(clock, y, times, outputs), law, there, rooms)
 
 
 open_lane_steps = pair(
-    *(INTEGER, INTEGER, INTEGER, CHANGED, FLOATS, FLOATS, FLOATS, VECTOR),  # tries to times
-    *(CHANGED, CHANGED_ROWS, STATE, MASK),  # y to imposed
+    *(INTS, FLOATS, VECTOR, CHANGED, CHANGED, CHANGED_ROWS, STATE, MASK),  # asked to imposed
+    *(FLOATS, FLOATS, FLOATS, CHANGED_ROWS),  # plan to signals
     *(INTS, TABLE, TABLE, INTS),
 )(lane_steps)
 
