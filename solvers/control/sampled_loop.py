@@ -221,10 +221,11 @@ class SampledController(ConnectedController):
     def tables(self, nq: int, motors: Array) -> tuple[Array, Array] | None:
         """Return ``gains`` and ``drives`` of the kernels' `sampled_legs`, None unless it is linear in entries of q (nq), v."""
         (nv, nu), law = motors.shape, self.law
-        if law.matrix is None or not self.measurements.are_entries:
+        selection = self.measurements.selection(nq, nv) if self.measurements.are_entries else None
+        if law.matrix is None or selection is None:
             return None
         nx, behind = len(law.states), np.zeros((2, law.matrix.shape[1]))
-        behind[0, nx + len(self.r_trim) :] = self.measurements.selection(nq, nv).argmax(axis=1)
+        behind[0, nx + len(self.r_trim) :] = selection.argmax(axis=1)
         behind[1, nx + len(self.r_trim) :] = self.trim
         gains = np.array(np.vstack([law.matrix[:nx], self.commands.to_loads @ law.matrix[nx:], behind]), order="C")
         free, wide = np.full((2, nv), [[-np.inf], [np.inf]]), np.zeros((nv, nu + nv))
@@ -255,7 +256,7 @@ class SampledController(ConnectedController):
         nx, ny = self._state.shape[1], len(self.trim)
         for leg, row in zip(legs, plan[:, 1].astype(int).tolist(), strict=True):
             if row >= 0:
-                measured, x, command = np.split(signals[:, row], [ny, ny + nx], axis=1)
+                measured, x, command = signals[:, row, :ny], signals[:, row, ny : ny + nx], signals[:, row, ny + nx :]
                 sample = _Sample(leg.time, measured, self._reference_at(leg.time), x, self.commands.part(command))
                 self._samples.append(sample)
                 self._state = signals[:, row + 1, ny : ny + nx]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -54,9 +53,9 @@ class Tableau(NamedTuple):
         estimators[:, : self.used] = self.estimators
         return np.vstack([self.coefficients, estimators, self.curve])
 
-    def asked(self, tries: int) -> Array:
-        """Return what kernels are asked that try so many steps at most."""
-        return np.array([[tries, self.used, self.end, len(self.estimators)]])
+    def asked(self, tries: int, first: int = 0, behind: int | None = None) -> Array:
+        """Return what kernels are asked that try so many steps at most, or fill in stages (see `runge_kutta`)."""
+        return np.array([[tries, self.used, self.end, len(self.estimators), first, self.used if behind is None else behind]])
 
     def clock(self, start: float, end: float, tolerances: Tolerances) -> Array:
         """Return the clock of a step control that begins, without a wish for the first step."""
@@ -169,12 +168,12 @@ class HeldSteps:
             if in_lanes:  # all together, until one comes to grief
                 due = slice(*np.searchsorted(self.times, [self.clocks[:, control.TIME].min(), end], "right"))
                 outputs = self.outputs[:, due].copy()
-                given = self.times[due], self.clocks, self.y, outputs, self.loads
-                in_lanes = prepared.lane_steps(*self._fixed, *given, *rest) == layout.OK
+                states = self.clocks, self.y, outputs, self.loads
+                in_lanes = prepared.lane_steps(*self._fixed, self.times[due], *states, *rest) == layout.OK
                 self.outputs[:, due], self._tries = outputs, self._tries - (not in_lanes)
             else:
-                given = self.times, self._progress, self.clocks, self.y, self.outputs, self.loads
-                prepared.member_steps(*self._fixed, *given, *rest)
+                states = self.clocks, self.y, self.outputs, self.loads
+                prepared.member_steps(*self._fixed, self.times, self._progress, *states, *rest)
                 self.goes_on = self._progress[:, 0] == layout.OK
             raise_pending()
             look()
@@ -189,7 +188,7 @@ class HeldSteps:
                 rows[~self.goes_on] = rows[self.goes_on.argmax()]
 
     def rates(self, y: Array, tau: Array) -> Array:
-        """Return the rates (n, ny) of states with unit quaternions, under efforts (n, nv)."""
+        """Return the rates (n, m, ny) of states with unit quaternions, under efforts (n, m, nv)."""
         rates, _ = self._prepared.rates_of_members(y, np.ascontiguousarray(tau), self.tables, self._tries > 0)
         raise_pending()
         return rates
@@ -336,20 +335,25 @@ class CompiledRungeKutta(RungeKutta):
         assert isinstance(plant.prepared, CompiledPreparedDynamics)
         method, model, rows = self.method, plant.model, len(self.method.nodes)
         feedback, guards, nq, nv = plant.linear_feedback, plant.gaps.step_guards, plant.model.nq, plant.model.nv
-        self._dynamics, self._motions, self._tau = plant.prepared, np.zeros((rows, nq + 2 * nv)), np.zeros(nv)
+        self._dynamics, self._tau = plant.prepared, np.zeros(nv)
         self._feedback = feedback if feedback is not None and feedback.varies else None
-        tables = no_control(nv, rows) if feedback is None else feedback.tables(rows)
-        self._offsets = tables[1]
+        tables, offset = no_control(nv), np.zeros(0)
+        if feedback is not None:
+            tables, offset = (feedback.gains, feedback.drives), feedback.offset(0.0)
+        told = np.tile(np.concatenate([np.zeros(nq + 2 * nv), offset]), (rows, 1))
+        self._motions, self._offsets = np.split(told, [nq + 2 * nv], axis=1)
         precision = np.array([PRECISION, closed_within(model.mechanism, self._y[:nq]), NEAR])
         self._kernel, same = self._dynamics.steps(plant.motion.mask_q, tables, guards, self._tau, precision)
         self._in_time = bool(plant.motion.names) or self._feedback is not None
         self._by_functions = not (plant.is_held or plant.is_sampled)
-        states, step = self.states, (self.states, self.rates, self._motions, *same)
-        curve = method.curve if len(guards) and not (self._in_time or self._by_functions) else np.zeros((0, rows))
+        states, step = self.states, (self.states, self.rates, told, *same)
+        table = method.table
+        if not len(guards) or self._in_time or self._by_functions:
+            table = table[: len(table) - len(method.curve)]
         self._part_clock = np.zeros(control.ATOL)
-        self._whole = self._clock, method.estimators, method.coefficients, curve, self._y, *step
-        self._part = method.end, math.inf, self._part_clock, method.estimators, method.coefficients, curve, states[0], *step
-        kernels = [partial(self._kernel, 0, s, s + 1, *self._part) for s in range(rows)]
+        self._whole, self._part = (self._clock, table, self._y, *step), (self._part_clock, table, states[0], *step)
+        self._asked = method.asked(1 if self._in_time or self._by_functions else _MANY)
+        kernels = [partial(self._kernel, method.asked(0, s, s + 1), *self._part) for s in range(rows)]
         self._stages = list(zip(method.nodes, states, states[:, :nq], states[:, nq : nq + nv], kernels, strict=True))
         self._act()
 
@@ -378,7 +382,7 @@ class CompiledRungeKutta(RungeKutta):
         method, clock = self.method, self._clock
         first, reached = clock.item(control.STEPS), min(watch, clock.item(control.END))
         one_by_one = self._in_time or self._by_functions
-        arguments = 1 if one_by_one else _MANY, 0, method.used, method.end, watch, *self._whole
+        clock[control.WATCH], arguments = watch, (self._asked, *self._whole)
         self._dynamics.hold_rank()
         while True:
             status = self._prepare_try() if one_by_one else layout.OK
@@ -423,7 +427,7 @@ class CompiledRungeKutta(RungeKutta):
             status = self._fill_by_functions(first, last, t, h)
         else:
             self._part_clock[control.LENGTH] = h
-            status = self._kernel(0, first, last, *self._part)
+            status = self._kernel(self.method.asked(0, first, last), *self._part)
         if status != layout.OK:
             self._explain(status, t, self.states[first:last])
         return status == layout.OK
@@ -434,7 +438,7 @@ class CompiledRungeKutta(RungeKutta):
         is_plain = plant.has_plain_states and plant.loop is None  # otherwise `split` raises if a controller is the reason
         self._part_clock[control.LENGTH] = h
         if first:
-            self._kernel(0, first, first, *self._part)  # the state there
+            self._kernel(self.method.asked(0, first, first), *self._part)  # the state there
         for node, state, q, v, kernel in self._stages[first:last]:
             now = t + node * h
             if not is_plain:

@@ -2,7 +2,8 @@
 
 Controllers are called with the states of all members at their common samples; between these compiled code makes the steps of
 each member, in its own time, in lanes: members share their parameters, or have their own in lanes as well. So a member has the
-bits of its own simulation.
+bits of its own simulation. A linear controller, of plain coordinates, is sampled in compiled code too: Python is entered again
+after many samples.
 Whatever else may happen in a simulation, and members that come to grief, are for simulations of their own.
 """
 
@@ -163,13 +164,17 @@ class Together:
         q, v = self.plant.split_rows(np.tile(self.times, n), outputs.reshape(n * m, -1))
         q, v = q.reshape(n, m, -1), v.reshape(n, m, -1)
         y = outputs if self.plant.has_plain_states else np.concatenate([q, v], axis=-1)
-        a, tau, u = np.empty((n, m, model.nv)), np.empty((n, m, model.nv)), np.zeros((n, m, model.nu))
+        a, tau, total, u = *(np.empty((n, m, model.nv)) for _ in range(3)), np.zeros((n, m, model.nu))
         for k, t in enumerate(self.times.tolist()):
             command = None if self._loop is None else self._loop.command_at(self, t, outputs)
             tau[:, k], motors = self._act(command)
             if (acting := self._acting(command)) is not None:
                 u[:, k] = acting
-            a[:, k] = steps.rates(y[:, k].copy(), tau[:, k] + motors)[:, model.nq :]
+            total[:, k] = tau[:, k] + motors
+            if self._inputs.places:  # wrenches that act now alone
+                a[:, k] = steps.rates(y[:, k : k + 1], total[:, k : k + 1])[:, 0, model.nq :]
+        if not self._inputs.places:
+            a = steps.rates(y, total)[..., model.nq :].copy()
         counts = steps.clocks[:, [control.STEPS, control.EVALUATIONS]].astype(int).tolist()
         good = (steps.goes_on & np.isfinite(a).all(axis=(1, 2))).tolist()
         wrenches = {port: np.tile(value, (m, 1)) for port, value in self.plant.constant.items()}

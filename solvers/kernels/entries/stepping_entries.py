@@ -2,23 +2,19 @@
 
 As in `dynamics_entries`, each returns a status. What `open_steps` and `closed_steps` take first is
 
-- `tries`: how many steps to try at most; or zero: then only stages are filled in, of a step of the length in the `clock`, from
-  `first` on to before `last`, and the state at `last`, if there is one;
-- `first`, `last`, `end`: the first stage, the one behind those that the error needs, the one whose state is that at the end;
-- `watch`: a time (s); the first step that reaches it is the last one;
-- `clock`: see `runge_kutta`; `estimators` of the error; `coefficients`, rows of stages: how states follow from rates before;
-- `curve`: the states within a step, powers of the part that has passed from the first on, by factors of all rates: there gaps
-  that come near zero are looked at; no rows where callers do so;
+- `asked` and `clock`: see `runge_kutta`;
+- `table`: the rows of a method, see `runge_kutta.Method`, with those of states within a step where gaps that come near zero are
+  looked at there, and without them where callers do so;
 - `y`: the state that is reached; `states` and `rates`: rows of stages, of the last step or try;
-- `motions`, `moved`, `imposed`, and `gains` to `thrust`: what is imposed and what a controller does, see `runge_kutta`;
+- `told`, rows of stages, `moved`, `imposed`: what is imposed; `gains`, `drives`: what a controller does; see `runge_kutta`;
 - `guards`: gaps that are guarded, see `titop.solvers.kernels.ports.guards`; `tau`: efforts.
 
 `closed_steps`, of systems with rigid closures or gears, goes from states on these to states on these, and takes as well
 
-- `precision` as for `close`, and behind that the part of the largest distance from a singular configuration below which others
-  look closer; `sizes` and `plain` as for `close`;
-- `told` as for `closing_step`, and behind that the largest distance from a singular configuration so far;
-- `tree` and `loops` as for `constrained`.
+- `closing`: what is told as for `closing_step`, and behind that the largest distance from a singular configuration so far; a
+  precision as for `close`, and behind that the part of the largest distance from a singular configuration below which others
+  look closer; sizes as for `close`;
+- `plain` as for `close`; `tree` and `loops` as for `constrained`.
 """
 
 from __future__ import annotations
@@ -33,7 +29,7 @@ from titop.solvers.kernels.closures.closing import close
 from titop.solvers.kernels.entries import runge_kutta, sampled_legs
 from titop.solvers.kernels.entries.gap_entries import go_back, length_anew, switches_within
 from titop.solvers.kernels.entries.pair import pair
-from titop.solvers.kernels.entries.runge_kutta import END_STAGE, ESTIMATORS, TRIES, USED, Method
+from titop.solvers.kernels.entries.runge_kutta import BEHIND, END_STAGE, ESTIMATORS, FIRST, TRIES, USED, Method
 from titop.solvers.kernels.entries.sampled_legs import Control
 from titop.solvers.kernels.equations.whole_passes import eliminate, outward_whole, status_of, world_rows
 from titop.solvers.kernels.interface import layout
@@ -62,6 +58,9 @@ from titop.solvers.native.signatures import (
 #: Statuses of trial states that lie too far away: overflow, and loops that do not close.
 TOO_FAR = (layout.NOT_FINITE, layout.SINGULAR, layout.INCONSISTENT)
 
+#: How many numbers are told of closed states.
+REPORTED = 4
+
 #: A member of an ensemble: its clock and state, and the states at output times.
 Member = namedtuple("Member", "clock y times outputs")
 
@@ -70,8 +69,9 @@ LAWS, CLOSED = True, True
 
 
 @helper
-def accelerate(ints, floats, numbers, stages, law, q, v, a, effort, imposed, work, multi, world):
+def accelerate(tables, law, moving, effort, imposed, rooms):
     """Write the accelerations of a tree under efforts, which passive ones are added to; return a status."""
+    (ints, floats, numbers, stages), (q, v, a), (work, multi, world) = tables, moving, rooms
     status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
     if status == layout.OK:
         add_passive_efforts(ints, floats, q, v, effort)
@@ -93,10 +93,8 @@ def finish_rates(ints, numbers, stages, law, a, rates):
 
 
 def steps(
-    tries, first, last, end, watch, clock, estimators, coefficients, curve,
-    y, states, rates, motions, moved, imposed,
-    gains, offsets, limits, motors, thrust, guards, tau,
-    precision, sizes, plain, told, tree, loops,
+    asked, clock, table, y, states, rates, told, moved, imposed, gains, drives, guards, tau,
+    closing, plain, tree, loops,
     ints, floats, numbers, stages,
 ):  # fmt: skip
     """Steps of a tree, or else of a system with rigid closures or gears, from states on these to states on these."""
@@ -105,13 +103,19 @@ def steps(
     world = np.empty((ints[0, layout.ELEMENTS] if CLOSED else world_rows(ints), 12))
     nq, nv = moved.size, imposed.size
     q, v, a, effort = np.empty(nq), np.empty(nv), np.empty(nv), np.empty(nv)
+    tries, used, end, rows = asked[0, TRIES], asked[0, USED], asked[0, END_STAGE], table.shape[1]
+    curve = rows + asked[0, ESTIMATORS]
+    method = Method(used, end, table[:rows], table[rows:curve], table[curve:])
+    coefficients, held, moving, feedback = method.coefficients, (moved, imposed), Motion(q, v, a), (gains, drives, tau)
+    tables = ints, floats, numbers, stages
     if CLOSED:
         step, closed, mass, efforts = np.empty(nv), np.empty(nv), np.empty((nv, nv)), np.empty(nv)
+        report, precision, sizes = closing[:REPORTED], closing[REPORTED : REPORTED + 3], closing[REPORTED + 3 :]
         rooms = work, world, constrained_rooms(loops, nv, states)
         system, hybrid = System(ints, floats, numbers, stages, law, loops), (imposed, mass, efforts)
     else:
         multi = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
-    left, used, looking, cuts = max(tries, 1), last, False, 0
+    left, first, last, looking, cuts = max(tries, 1), asked[0, FIRST], asked[0, BEHIND], False, 0
     while left > 0:
         left -= 1
         if tries > 0 and not looking:
@@ -123,8 +127,8 @@ def steps(
         clock[runge_kutta.EVALUATIONS] += last - first
         for s in range(first, last):
             runge_kutta.combine(s, h, coefficients, states, rates)
-            runge_kutta.take_state(ints, states[s], motions[s], moved, imposed, q, v, a)
-            runge_kutta.control(ints, gains, offsets[s], limits, motors, thrust, q, v, states[s], tau, floats, effort, rates[s])
+            runge_kutta.take_state(ints, states[s], told[s], held, moving)
+            runge_kutta.control(ints, floats, feedback, told[s], states[s], Motion(q, v, effort), rates[s])
             write_rates(ints, q, v, rates[s])
             status = status_of(effort)
             if law is not None and status == layout.OK:
@@ -133,7 +137,7 @@ def steps(
                 if CLOSED:
                     status = constrained(system, tree, None, Motion(q, v, effort), rooms, hybrid, a)
                 else:
-                    status = accelerate(ints, floats, numbers, stages, law, q, v, a, effort, imposed, work, multi, world)
+                    status = accelerate(tables, law, moving, effort, imposed, (work, multi, world))
             if status == layout.OK:
                 status = finish_rates(ints, numbers, stages, law, a, rates[s])
             if status != layout.OK:
@@ -143,38 +147,37 @@ def steps(
         if tries == 0:
             return status
         if looking:
-            looking, last, given, length = False, used, (motions[end], moved, imposed), 0.0
+            looking, last, given, length = False, used, (told[end], held), 0.0
             if status == layout.OK:
-                length = switches_within(
-                    ints, floats, numbers, stages, law, states, rates, curve, given, q, v, a, work, world, clock, guards
-                )
+                made = states, rates, method
+                length = switches_within(tables, law, made, given, moving, (work, world), clock, guards)
             if not length > exactness(clock[runge_kutta.LAST], clock[runge_kutta.TIME]):
                 return NEAR
             if length < clock[runge_kutta.LAST]:
                 go_back(length, clock, states, y, guards)
                 cuts, left = 1, left + 1
-            elif clock[runge_kutta.TIME] >= min(watch, clock[runge_kutta.END]):
+            elif clock[runge_kutta.TIME] >= min(clock[runge_kutta.WATCH], clock[runge_kutta.END]):
                 break
             continue
-        is_step = runge_kutta.take_or_leave(status == layout.OK, end, clock, estimators, states, rates)
+        is_step = runge_kutta.take_or_leave(status == layout.OK, end, clock, method.estimators, states, rates)
         if status != layout.OK:
             return status
         if is_step:
             copy(states[end], y)
             if CLOSED:
-                runge_kutta.take_state(ints, y, motions[end], moved, imposed, q, v, a)
-                if not close(precision, sizes, plain, imposed, (system, q, v, (work, world)), step, closed, told):
+                runge_kutta.take_state(ints, y, told[end], held, moving)
+                if not close(precision, sizes, plain, imposed, (system, q, v, (work, world)), step, closed, report):
                     return runge_kutta.LOOK_CLOSER
-                if told[1] < precision[2] * told[3] or int(told[2]) != loops[0, layout.RANK]:
+                if report[1] < precision[2] * report[3] or int(report[2]) != loops[0, layout.RANK]:
                     return runge_kutta.LOOK_CLOSER
-                told[3] = max(told[3], told[1])
+                report[3] = max(report[3], report[1])
                 copy(q, y[:nq])
                 copy(closed, y[nq : nq + nv])
             if guards.shape[0] > 0:
                 if CLOSED:
                     copy(closed, v)
                 else:
-                    runge_kutta.take_state(ints, y, motions[end], moved, imposed, q, v, a)
+                    runge_kutta.take_state(ints, y, told[end], held, moving)
                 status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
                 if status == layout.OK:
                     status = cleared(ints, numbers, stages, law, q, v, clock[runge_kutta.LAST : runge_kutta.LAST + 1], guards)
@@ -187,22 +190,20 @@ def steps(
                         cuts, left = cuts + 1, left + 1
                         continue
                     cuts, status = 0, layout.OK if length == 0.0 else NEAR
-                elif status == NEAR and curve.shape[0] > 0:
+                elif status == NEAR and method.curve.shape[0] > 0:
                     looking, first, last, left = True, used, coefficients.shape[0], left + 1
                     continue
                 if status != layout.OK:
                     return NEAR
-            if clock[runge_kutta.TIME] >= min(watch, clock[runge_kutta.END]):
+            if clock[runge_kutta.TIME] >= min(clock[runge_kutta.WATCH], clock[runge_kutta.END]):
                 break
     return layout.OK
 
 
 #: The types of all these.
 _ARGUMENTS = (
-    *(INTEGER, INTEGER, INTEGER, INTEGER, REAL, VECTOR, FLOATS, FLOATS, FLOATS),  # tries to curve
-    *(VECTOR, FLOATS, FLOATS, FLOATS, MASK, MASK),  # y to imposed
-    *(FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, VECTOR),  # gains to tau
-    *(VECTOR, VECTOR, INTS, VECTOR, INTS, INTS),  # precision to loops
+    *(INTS, VECTOR, FLOATS, VECTOR, FLOATS, FLOATS, FLOATS, MASK, MASK, FLOATS, FLOATS, FLOATS, VECTOR),  # asked to tau
+    *(VECTOR, INTS, INTS, INTS),  # closing to loops
     *(INTS, FLOATS, FLOATS, INTS),
 )
 open_steps, closed_steps = (pair(*_ARGUMENTS, closed=closed)(steps) for closed in (False, True))
@@ -221,11 +222,23 @@ def held_rate(law, there, bodies, state, rate, is_unit=False):
     write_rates(ints, q, v, rate)
     status = status_of(effort)
     if status == layout.OK:
-        status = accelerate(ints, floats, numbers, stages, law, q, v, a, effort, imposed, work, multi, world)
+        tables = ints, floats, numbers, stages
+        status = accelerate(tables, law, Motion(q, v, a), effort, imposed, (work, multi, world))
     if status == layout.OK:
         copy(a, rate[nq:])
         status = status_of(rate)
     return status
+
+
+@helper
+def rates_of(outputs, efforts, law, there, bodies):
+    """Turn states with unit quaternions, under efforts in rows beside them, into their rates; return a status."""
+    for p in range(outputs.shape[0]):
+        copy(efforts[p], there[4])
+        status = held_rate(law, there, bodies, outputs[p], outputs[p], True)
+        if status != layout.OK:
+            return status
+    return layout.OK
 
 
 @helper
@@ -338,7 +351,7 @@ def members(
 ):  # fmt: skip
     """Steps of many members of a tree, each in its own time, along all legs of a plan.
 
-    - `asked`: see `runge_kutta`; without tries only rates are written, at `y` with unit quaternions, as outputs;
+    - `asked`: see `runge_kutta`; without tries only `rates_of` outputs are written, under efforts that stand in `signals`;
     - `table`: the rows of a method, see `runge_kutta.Method`;
     - `times`: of the `outputs` (n, times, ny), states that have not been put on their group;
     - `progress` (n, 2): statuses, a member is left alone if that is not OK; which of the `tables`, floats and numbers, is its;
@@ -360,8 +373,7 @@ def members(
         there = ints, tables[progress[m, 1]], own, stages, tau, imposed
         control = Control(plan, gains, drives, signals[m], loads[m])
         if tries == 0:
-            sampled_legs.act(-1, control, tau)
-            progress[m, 0] = held_rate(law, there, bodies, y[m], outputs[m, 0], True)
+            progress[m, 0] = rates_of(outputs[m], signals[m], law, there, bodies)
         elif progress[m, 0] == layout.OK:
             member = Member(clocks[m], y[m], times, outputs[m])
             progress[m, 0] = legs(tries, True, method, control, member, law, there, rooms)
@@ -394,8 +406,7 @@ def lane_steps(
     rooms = bodies, (np.empty(shape, y.dtype), np.empty(shape, y.dtype), np.empty(y.size, y.dtype))
     there, control = (ints, floats, numbers, stages, tau, imposed), Control(plan, gains, drives, signals, loads)
     if tries == 0:
-        sampled_legs.act(-1, control, tau)
-        return held_rate(law, there, bodies, y, outputs[0], True)
+        return rates_of(outputs, signals, law, there, bodies)
     return legs(tries, False, method, control, Member(clock, y, times, outputs), law, there, rooms)
 
 

@@ -19,8 +19,8 @@ MOST |= {"series": 8, "spatial": 8, "tree": 11}
 #: Of what is called flat: entries from Python, features and stages, which are told how many numbers stand at their addresses.
 MOST_FLAT, FLAT, COUNTS = 17, {"entry", "feature", "pair"}, {"count", "number_count"}
 
-#: Entries that are told whole simulations.
-WIDE = {"steps": 32, "members": 18}
+#: The entry that is told all that may happen in a simulation.
+WIDE = {"steps": 21}
 
 
 def kernels(text: str) -> Iterator[tuple[str, int, bool]]:
