@@ -63,7 +63,7 @@ class _Sample(NamedTuple):
     command: Command
 
 
-class Leg(NamedTuple):
+class SampledLeg(NamedTuple):
     """What happens at a time, until when nothing else does (s): which sample is taken, which takes effect; -1 for none."""
 
     time: float
@@ -210,12 +210,12 @@ class SampledController(ConnectedController):
         """Control stacked states from now on, before the first sample; each member has its own noise."""
         self._rng, self._state = generators, np.tile(self._state, (generators.count, 1))
 
-    def legs(self, begin: float, end: float) -> Iterator[Leg]:
+    def legs(self, begin: float, end: float) -> Iterator[SampledLeg]:
         """Yield what happens between two times (s), and at these."""
         self._put_into_effect(begin, self.command)
         while begin <= end:
             due = self._pass_to(begin)
-            yield Leg(begin, min(self._next.time, end), *due)
+            yield SampledLeg(begin, min(self._next.time, end), *due)
             begin = self._next.time
 
     def tables(self, nq: int, motors: Array) -> tuple[Array, Array] | None:
@@ -232,7 +232,7 @@ class SampledController(ConnectedController):
         wide[:, :nu] = motors
         return gains, np.vstack([self.resting[: nu + nv], np.hstack([self.commands.limits, free]), wide])
 
-    def begin_legs(self, legs: Sequence[Leg]) -> tuple[Array, Array]:
+    def begin_legs(self, legs: Sequence[SampledLeg]) -> tuple[Array, Array]:
         """Return ``plan`` and ``signals`` (n, ...) of `sampled_legs`: rows of what is in effect, of late ones, and to come."""
         (n, nx), ny, nr = self._state.shape, len(self.trim), len(self.r_trim)
         late = self._samples[-(self._whole + 2) :]
@@ -251,7 +251,7 @@ class SampledController(ConnectedController):
                     signals[:, leg.sample - first, :ny] = self._noise * self._rng.standard_normal(ny)
         return plan, signals
 
-    def end_legs(self, legs: Sequence[Leg], plan: Array, signals: Array) -> None:
+    def end_legs(self, legs: Sequence[SampledLeg], plan: Array, signals: Array) -> None:
         """Note the signals that kernels have written."""
         nx, ny = self._state.shape[1], len(self.trim)
         for leg, row in zip(legs, plan[:, 1].astype(int).tolist(), strict=True):
