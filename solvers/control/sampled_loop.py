@@ -218,11 +218,11 @@ class SampledController(ConnectedController):
             yield SampledLeg(begin, min(self._next.time, end), *due)
             begin = self._next.time
 
-    def tables(self, nq: int, motors: Array) -> tuple[Array, Array] | None:
-        """Return ``gains`` and ``drives`` of the kernels' `sampled_legs`, None unless it is linear in entries of q (nq), v."""
+    def tables(self, nq: int, motors: Array, quaternions: Sequence[int]) -> tuple[Array, Array] | None:
+        """Return ``gains`` and ``drives`` of the kernels' `sampled_legs`, None unless it is linear in plain coordinates."""
         (nv, nu), law = motors.shape, self.law
         selection = self.measurements.selection(nq, nv) if self.measurements.are_entries else None
-        if law.matrix is None or selection is None:
+        if law.matrix is None or selection is None or any(selection[:, k : k + 4].any() for k in quaternions):
             return None
         nx, behind = len(law.states), np.zeros((2, law.matrix.shape[1]))
         behind[0, nx + len(self.r_trim) :] = selection.argmax(axis=1)

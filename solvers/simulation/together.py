@@ -93,14 +93,14 @@ class Together:
 
     def _legs_of_linear_controller(self) -> SampledController | None:
         """Let kernels take the samples of a single linear controller of plain coordinates; return it, None for others."""
-        controllers, mechanism = self.controllers, self.plant.model.mechanism
+        controllers = self.controllers
         if len(controllers) != 1 or self._one_by_one or self._inputs.places:
             return None
-        tables = controllers[0].tables(mechanism.nq, self._inputs.motors)
-        turns = {first + k for first in mechanism.quaternions for k in range(4)}
-        if tables is None or turns.intersection(tables[0][-2]):
+        model = self.plant.model
+        tables = controllers[0].tables(model.nq, self._inputs.motors, model.mechanism.quaternions)
+        if tables is None:
             return None
-        u = np.zeros((len(self.members), self.plant.model.nu)) if self._u is None else self._u
+        u = np.zeros((len(self.members), model.nu)) if self._u is None else self._u
         self.steps.control, self.steps.loads = tables, np.array(np.hstack([u, self._tau]), order="C")
         return controllers[0]
 

@@ -78,7 +78,23 @@ def follow(rate: float, **more: Any) -> tt.Loop:
     return tt.Loop(K, **more)
 
 
-OF_THE_RAIL: dict[str, dict[str, Any]] = {
+def turning() -> tt.Model:
+    """Return a ball joint that carries a wheel."""
+    s, hub = tt.System("turning", gravity=[0, 0, -1]), tt.RigidBody("hub", 5.0, [0.1, 0, 0], [1.0, 2.0, 3.0])
+    s.connect("world", hub, tt.Spherical("ball"))
+    s.connect(hub, tt.RigidBody("wheel", 0.5, [0.1, 0, 0], 0.1), tt.Revolute("axle", axis=[0, 1, 0], stiffness=0.2))
+    return s.resolve()
+
+
+TURNING = turning()
+_K = control.ss([[0.5]], [[0.1, 0.2]], [[1.0]], [[2.0, 0.3]], 0.1, inputs=["axle_q", "ball_ry_v"], outputs=["axle"])
+SAMPLED_IN_KERNELS: dict[str, dict[str, Any]] = {
+    "on a ball joint": {
+        "controller": tt.Loop(_K, noise=0.1),
+        "model": TURNING,
+        "q0": TURNING.neutral(),
+        "v0": [0.3, 0.5, -0.4, 1.0],
+    },
     "followed": {"controller": follow(0.1), "u": {"motor": 0.05}, "tau": [0.1]},
     "followed late": {"controller": follow(0.1, delay=0.235, noise=0.01, reference={"slide.v": np.linspace(0, 1, len(T))})},
     "followed a whole sample late": {"controller": follow(0.0625, delay=0.125, operating_point={"slide.v": 1, "motor": 0.1})},
@@ -88,9 +104,9 @@ RAIL = rail()
 
 
 def arguments(kind: str, k: int, model: tt.Model = MODEL) -> dict[str, Any]:
-    if kind in OF_THE_RAIL:
+    if kind in SAMPLED_IN_KERNELS:
         state = {"model": RAIL, "q0": V0[k, :1], "v0": V0[k, 1:2]}
-        return {"t": T, "seed": 7 + k, "progress": False} | state | OF_THE_RAIL[kind]
+        return {"t": T, "seed": 7 + k, "progress": False} | state | SAMPLED_IN_KERNELS[kind]
     return {"model": model, "t": T, "q0": MODEL.neutral(), "v0": V0[k], "seed": 7 + k, "progress": False} | KINDS[kind]
 
 
@@ -108,12 +124,12 @@ def test_signals_of_a_member_go_to_other_processes() -> None:
         np.testing.assert_array_equal(np.hstack([one.y, one.r, one.u]), np.hstack([other.y, other.r, other.u]))  # as sent
 
 
-@pytest.mark.parametrize("kind", [*KINDS, *OF_THE_RAIL])
+@pytest.mark.parametrize("kind", [*KINDS, *SAMPLED_IN_KERNELS])
 def test_members_together_have_the_bits_of_their_own_simulations(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of linear controllers of plain coordinates go from sample to sample in compiled code, however many at a time."""
     monkeypatch.setattr(whole_simulations, "_LEGS", (1, 3))
     with monkeypatch.context() as without:
-        if kind in OF_THE_RAIL:
+        if kind in SAMPLED_IN_KERNELS:
             without.setattr(SampledController, "_sample", None)
         found = together([arguments(kind, k) for k in range(6)])
     turned = together([arguments(kind, k) for k in (4, 1, 3)])
