@@ -40,9 +40,10 @@ class LinearFeedback(NamedTuple):
     thrust: Array
     rows: Callable[[Array], Array] | None = None
 
-    def tables(self, rows: int) -> tuple[Array, ...]:
-        """Return the tables for compiled stages: gains, offsets at `rows` times, limits, motors and thrust."""
-        return self.gains, np.tile(self.offset(0.0), (rows, 1)), self.limits, self.motors, self.thrust
+    @property
+    def drives(self) -> Array:
+        """The inputs' limits, efforts and wrenches, for compiled stages."""
+        return np.array(np.vstack([self.limits, self.motors, self.thrust]), order="C")
 
     def write(self, times: Sequence[float], offsets: Array) -> None:
         """Write the offsets at some times into the table."""

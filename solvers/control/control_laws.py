@@ -41,13 +41,14 @@ class SampledLaw(ControlLaw):
     - `initial_state` (nx); `sample_time` (s);
     - `update`, ``f(t, x, y, r, measured) -> (x_next, u)``: `y`, `r` and `u` are deviations from the operating point; `measured`
       has the absolute outputs;
-    - `stacks`: whether it takes stacks of `x`, `y` and `measured` as well, with the bits of single ones; it then changes none.
+    - `matrix` (nx + nu, nr + nx + ny): of a linear law, ``[x_next, u] = matrix [r, x, y]``. Its `update` takes stacks of `x`,
+      `y` and `measured` as well, with the bits of single ones, and changes none.
     """
 
     initial_state: Array
     sample_time: float
     update: Callable[[float, Array, Array, Array, Array], tuple[Array, Array]]
-    stacks: bool = False
+    matrix: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def sampled_law(law: LinearLaw, sample_time: float) -> SampledLaw:
             both = reduce(np.add, (column[:, None] * values for column, values in terms)).T
         return both[..., :nx], both[..., nx:]
 
-    return SampledLaw(law.inputs, law.references, law.outputs, law.states, np.zeros(nx), sample_time, update, True)
+    return SampledLaw(law.inputs, law.references, law.outputs, law.states, np.zeros(nx), sample_time, update, matrix)
 
 
 def scheduled_law(

@@ -63,6 +63,15 @@ class _Sample(NamedTuple):
     command: Command
 
 
+class SampledLeg(NamedTuple):
+    """What happens at a time, until when nothing else does (s): which sample is taken, which takes effect; -1 for none."""
+
+    time: float
+    until: float
+    sample: int
+    applied: int
+
+
 class Generators:
     """The noise of many members, by the generators that `make` returns for each of `count`."""
 
@@ -123,15 +132,24 @@ class SampledController(ConnectedController):
         """Take samples that are due at a state, under `signals` of others; return until when (s) the `command` holds."""
         if not self._instants:
             self._put_into_effect(t, self.command)
+        sample, applied = self._pass_to(t)
+        if sample >= 0:
+            self._state = self._sample(plant, t, y, self._state, signals)
+        if applied >= 0:
+            self._put_into_effect(t, self._samples[applied - self._first].command)
+        return self._next.time
+
+    def _pass_to(self, t: float) -> tuple[int, int]:
+        """Return numbers of the sample due at a time (s), and of that whose commands take effect; -1 for none."""
+        sample = applied = -1
         while self._next.time <= t + self._margin:  # one instant with those of other loops, but for rounding
             if self._next.sample:
-                self._state = self._sample(plant, t, y, self._state, signals)
-                self._taken += 1
+                sample, self._taken = self._taken, self._taken + 1
             if self._next.applied >= 0:
-                self._put_into_effect(t, self._samples[self._next.applied - self._first].command)
-                self._late = self._next.applied + self._whole + 1
+                applied = self._next.applied
+                self._late = applied + self._whole + 1
             self._next = next(self._plan)
-        return self._next.time
+        return sample, applied
 
     def _go_on(self) -> None:
         """Plan the instants after those that have passed."""
@@ -176,7 +194,7 @@ class SampledController(ConnectedController):
 
     def _answer(self, t: float, x: Array, r: Array, measured: Array) -> tuple[Array, Array]:
         """Return the next states and the commands of the law, of stacked states row by row if it does not take these."""
-        if measured.ndim == 2 and self.law.stacks:
+        if measured.ndim == 2 and self.law.matrix is not None:
             y = measured - self.trim if self._is_trimmed else measured
             return self.law.update(t, x, y, r, measured)  # type: ignore[no-any-return]
         if measured.ndim == 1:
@@ -191,6 +209,62 @@ class SampledController(ConnectedController):
     def stack(self, generators: Generators) -> None:
         """Control stacked states from now on, before the first sample; each member has its own noise."""
         self._rng, self._state = generators, np.tile(self._state, (generators.count, 1))
+
+    def legs(self, begin: float, end: float) -> Iterator[SampledLeg]:
+        """Yield what happens between two times (s), and at these."""
+        self._put_into_effect(begin, self.command)
+        while begin <= end:
+            due = self._pass_to(begin)
+            yield SampledLeg(begin, min(self._next.time, end), *due)
+            begin = self._next.time
+
+    def tables(self, nq: int, motors: Array, quaternions: Sequence[int]) -> tuple[Array, Array] | None:
+        """Return ``gains`` and ``drives`` of the kernels' `sampled_legs`, None unless it is linear in plain coordinates."""
+        (nv, nu), law = motors.shape, self.law
+        selection = self.measurements.selection(nq, nv) if self.measurements.are_entries else None
+        if law.matrix is None or selection is None or any(selection[:, k : k + 4].any() for k in quaternions):
+            return None
+        nx, behind = len(law.states), np.zeros((2, law.matrix.shape[1]))
+        behind[0, nx + len(self.r_trim) :] = selection.argmax(axis=1)
+        behind[1, nx + len(self.r_trim) :] = self.trim
+        gains = np.array(np.vstack([law.matrix[:nx], self.commands.to_loads @ law.matrix[nx:], behind]), order="C")
+        free, wide = np.full((2, nv), [[-np.inf], [np.inf]]), np.zeros((nv, nu + nv))
+        wide[:, :nu] = motors
+        return gains, np.vstack([self.resting[: nu + nv], np.hstack([self.commands.limits, free]), wide])
+
+    def begin_legs(self, legs: Sequence[SampledLeg]) -> tuple[Array, Array]:
+        """Return ``plan`` and ``signals`` (n, ...) of `sampled_legs`: rows of what is in effect, of late ones, and to come."""
+        (n, nx), ny, nr = self._state.shape, len(self.trim), len(self.r_trim)
+        late = self._samples[-(self._whole + 2) :]
+        row, plan = 1 + len(late), np.full((len(legs), 3 + nr), -1.0)
+        signals = np.zeros((n, row + len(legs) + 1, ny + nx + len(self.resting)))
+        for k, command in enumerate([self.command, *(each.command for each in late)]):
+            signals[:, k, ny + nx :] = np.concatenate(command, axis=-1)
+        signals[:, row, ny : ny + nx] = self._state
+        first, acting = self._first + len(self._samples) - row, 0
+        for leg, line in zip(legs, plan, strict=True):
+            acting = leg.applied - first if leg.applied >= 0 else acting
+            line[0], line[2] = leg.until, acting
+            if leg.sample >= 0:
+                line[1], line[3:] = leg.sample - first, self._reference_at(leg.time) - self.r_trim
+                if self._is_noisy:
+                    signals[:, leg.sample - first, :ny] = self._noise * self._rng.standard_normal(ny)
+        return plan, signals
+
+    def end_legs(self, legs: Sequence[SampledLeg], plan: Array, signals: Array) -> None:
+        """Note the signals that kernels have written."""
+        nx, ny = self._state.shape[1], len(self.trim)
+        for leg, row in zip(legs, plan[:, 1].astype(int).tolist(), strict=True):
+            if row >= 0:
+                measured, x, command = signals[:, row, :ny], signals[:, row, ny : ny + nx], signals[:, row, ny + nx :]
+                sample = _Sample(leg.time, measured, self._reference_at(leg.time), x, self.commands.part(command))
+                self._samples.append(sample)
+                self._state = signals[:, row + 1, ny : ny + nx]
+            if leg.applied >= 0:
+                self._put_into_effect(leg.time, self._samples[leg.applied - self._first].command)
+
+    def _reference_at(self, t: float) -> Array:
+        return self.references.read(t, np.zeros(0), np.zeros(0))
 
     def histories_of_members(self, n: int) -> list[ControlHistory]:
         """Return the signals at the samples of each of n members."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.assembling import closed_within
 from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics, MemberTables, no_control
 from titop.solvers.kernels.entries import runge_kutta as control
+from titop.solvers.kernels.entries.sampled_legs import UNTIL
 from titop.solvers.kernels.entries.stepping_entries import TOO_FAR, choose_first, guess_length, judge, set_out, states_within
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import NEAR as MAY_SWITCH
@@ -45,6 +45,17 @@ class Tableau(NamedTuple):
     estimators: Array
     exponent: float
     curve: Array
+
+    @property
+    def table(self) -> Array:
+        """All its rows of stages, as kernels take them (`runge_kutta.Method`): estimators as wide as the others."""
+        estimators = np.zeros((len(self.estimators), len(self.nodes)))
+        estimators[:, : self.used] = self.estimators
+        return np.vstack([self.coefficients, estimators, self.curve])
+
+    def asked(self, tries: int, first: int = 0, behind: int | None = None) -> Array:
+        """Return what kernels are asked that try so many steps at most, or fill in stages (see `runge_kutta`)."""
+        return np.array([[tries, self.used, self.end, len(self.estimators), first, self.used if behind is None else behind]])
 
     def clock(self, start: float, end: float, tolerances: Tolerances) -> Array:
         """Return the clock of a step control that begins, without a wish for the first step."""
@@ -103,16 +114,19 @@ def _dop853() -> Tableau:
 
 #: Tries after which compiled steps return to Python, which handles signals such as Ctrl-C and reports progress.
 _MANY = 100
+#: No table.
+NOTHING = np.zeros((0, 0))
 #: How often some members may come to grief before the others no longer step in lanes.
 _TRIES = 8
 
 
 class HeldSteps:
-    """Compiled steps of many members of a tree under loads that are held, each in its own time: see `members` of the kernels.
+    """Compiled steps of many members of a tree, each in its own time, under loads that are held, or change at samples.
 
     - `prepared`: of one of them; `method`: as in `tableau`; `times` (m, s): output times, from the first of which they start;
-    - `y` (n, ny): the states reached, at first the start; `tau` (n, nv): all efforts, which callers set;
-    - `tables`: of all members;
+    - `y` (n, ny): the states reached, at first the start;
+    - `loads` (n, ...): all efforts, which callers set; with `control`, inputs and efforts that act beside a controller's;
+    - `tables`: of all members; `control`: of a linear controller, ``gains`` and ``drives`` of the kernels' `sampled_legs`;
     - `outputs` (n, m, ny): states at the output times, quaternions not unit.
     """
 
@@ -126,49 +140,55 @@ class HeldSteps:
         tables: MemberTables | None,
     ) -> None:
         assert tables is not None
-        self.times, self.y, self.tau, self._method = times, y, np.zeros((len(y), prepared.mechanism.nv)), tableau(method)
+        self.times, self.y, self.loads, self._method = times, y, np.zeros((len(y), prepared.mechanism.nv)), tableau(method)
+        self.control = NOTHING, NOTHING
         self.outputs = np.full((len(y), len(times), y.shape[1]), np.nan)
         self.outputs[:, 0] = y
-        self._progress = np.full((len(y), 1), layout.OK)
+        self._progress = np.hstack([np.full((len(y), 1), layout.OK), tables.table])
         #: Of each member, whether it has got so far.
         self.goes_on = np.ones(len(y), dtype=bool)
         self.clocks = np.tile(self._method.clock(float(times[0]), float(times[0]), tolerances), (len(y), 1))
         in_lanes = prepared.with_lanes(tables)
         self._prepared, self._name, self.tables = prepared, method, in_lanes or tables
+        self._fixed = self._method.asked(_MANY), self._method.table
         #: How often they may still try to step in lanes, where some have come to grief.
         self._tries = 0 if in_lanes is None else _TRIES
 
     def go_to(self, end: float, look: Callable[[], None]) -> None:
         """Go to a time (s), and `look` now and then, where Ctrl-C is noticed too."""
-        self.clocks[:, control.END], method, prepared = end, self._method, self._prepared
-        self._leave_behind()
-        first, fixed = (_MANY, method.used, method.end), (method.estimators, method.coefficients, method.curve)
-        rest, in_lanes = (self.tau, prepared.imposed, self.tables), self._tries > 0
+        self.go_along(np.array([[end, -1.0, -1.0]]), np.zeros((len(self.y), 0, 0)), look)
+
+    def go_along(self, plan: Array, signals: Array, look: Callable[[], None]) -> None:
+        """Go along the legs of a `plan`, and write the `signals` (n, ...) of their samples: see the kernels' `sampled_legs`."""
+        prepared, end = self._prepared, plan[-1, UNTIL]
+        self.clocks[:, control.LEG] = 0.0
+        self._leave_behind(signals)
+        rest, in_lanes = (prepared.imposed, plan, *self.control, signals, self.tables), self._tries > 0
         while True:
             if in_lanes:  # all together, until one comes to grief
                 due = slice(*np.searchsorted(self.times, [self.clocks[:, control.TIME].min(), end], "right"))
                 outputs = self.outputs[:, due].copy()
-                in_lanes = (
-                    prepared.lane_steps(*first, self.clocks, *fixed, self.times[due], self.y, outputs, *rest) == layout.OK
-                )
+                states = self.clocks, self.y, outputs, self.loads
+                in_lanes = prepared.lane_steps(*self._fixed, self.times[due], *states, *rest) == layout.OK
                 self.outputs[:, due], self._tries = outputs, self._tries - (not in_lanes)
             else:
-                prepared.member_steps(*first, self._progress, self.clocks, *fixed, self.times, self.y, self.outputs, *rest)
+                states = self.clocks, self.y, self.outputs, self.loads
+                prepared.member_steps(*self._fixed, self.times, self._progress, *states, *rest)
                 self.goes_on = self._progress[:, 0] == layout.OK
             raise_pending()
             look()
-            behind = self.clocks[:, control.TIME] < end
+            behind = (self.clocks[:, control.TIME] < end) | (self.clocks[:, control.LEG] < len(plan))
             if not behind.any() or not behind[self.goes_on].any():
                 return
 
-    def _leave_behind(self) -> None:
+    def _leave_behind(self, signals: Array) -> None:
         """Let members that have come to grief do as another one does, since nobody looks at them: lanes need not fail."""
         if self._tries and not self.goes_on.all() and self.goes_on.any():
-            for rows in (self.clocks, self.y, self.tau):
+            for rows in (self.clocks, self.y, self.loads, signals):
                 rows[~self.goes_on] = rows[self.goes_on.argmax()]
 
     def rates(self, y: Array, tau: Array) -> Array:
-        """Return the rates (n, ny) of states with unit quaternions, under efforts (n, nv)."""
+        """Return the rates (n, m, ny) of states with unit quaternions, under efforts (n, m, nv)."""
         rates, _ = self._prepared.rates_of_members(y, np.ascontiguousarray(tau), self.tables, self._tries > 0)
         raise_pending()
         return rates
@@ -315,20 +335,25 @@ class CompiledRungeKutta(RungeKutta):
         assert isinstance(plant.prepared, CompiledPreparedDynamics)
         method, model, rows = self.method, plant.model, len(self.method.nodes)
         feedback, guards, nq, nv = plant.linear_feedback, plant.gaps.step_guards, plant.model.nq, plant.model.nv
-        self._dynamics, self._motions, self._tau = plant.prepared, np.zeros((rows, nq + 2 * nv)), np.zeros(nv)
+        self._dynamics, self._tau = plant.prepared, np.zeros(nv)
         self._feedback = feedback if feedback is not None and feedback.varies else None
-        tables = no_control(nv, rows) if feedback is None else feedback.tables(rows)
-        self._offsets = tables[1]
+        tables, offset = no_control(nv), np.zeros(0)
+        if feedback is not None:
+            tables, offset = (feedback.gains, feedback.drives), feedback.offset(0.0)
+        told = np.tile(np.concatenate([np.zeros(nq + 2 * nv), offset]), (rows, 1))
+        self._motions, self._offsets = np.split(told, [nq + 2 * nv], axis=1)
         precision = np.array([PRECISION, closed_within(model.mechanism, self._y[:nq]), NEAR])
         self._kernel, same = self._dynamics.steps(plant.motion.mask_q, tables, guards, self._tau, precision)
         self._in_time = bool(plant.motion.names) or self._feedback is not None
         self._by_functions = not (plant.is_held or plant.is_sampled)
-        states, step = self.states, (self.states, self.rates, self._motions, *same)
-        curve = method.curve if len(guards) and not (self._in_time or self._by_functions) else np.zeros((0, rows))
+        states, step = self.states, (self.states, self.rates, told, *same)
+        table = method.table
+        if not len(guards) or self._in_time or self._by_functions:
+            table = table[: len(table) - len(method.curve)]
         self._part_clock = np.zeros(control.ATOL)
-        self._whole = self._clock, method.estimators, method.coefficients, curve, self._y, *step
-        self._part = method.end, math.inf, self._part_clock, method.estimators, method.coefficients, curve, states[0], *step
-        kernels = [partial(self._kernel, 0, s, s + 1, *self._part) for s in range(rows)]
+        self._whole, self._part = (self._clock, table, self._y, *step), (self._part_clock, table, states[0], *step)
+        self._asked = method.asked(1 if self._in_time or self._by_functions else _MANY)
+        kernels = [partial(self._kernel, method.asked(0, s, s + 1), *self._part) for s in range(rows)]
         self._stages = list(zip(method.nodes, states, states[:, :nq], states[:, nq : nq + nv], kernels, strict=True))
         self._act()
 
@@ -357,7 +382,7 @@ class CompiledRungeKutta(RungeKutta):
         method, clock = self.method, self._clock
         first, reached = clock.item(control.STEPS), min(watch, clock.item(control.END))
         one_by_one = self._in_time or self._by_functions
-        arguments = 1 if one_by_one else _MANY, 0, method.used, method.end, watch, *self._whole
+        clock[control.WATCH], arguments = watch, (self._asked, *self._whole)
         self._dynamics.hold_rank()
         while True:
             status = self._prepare_try() if one_by_one else layout.OK
@@ -402,7 +427,7 @@ class CompiledRungeKutta(RungeKutta):
             status = self._fill_by_functions(first, last, t, h)
         else:
             self._part_clock[control.LENGTH] = h
-            status = self._kernel(0, first, last, *self._part)
+            status = self._kernel(self.method.asked(0, first, last), *self._part)
         if status != layout.OK:
             self._explain(status, t, self.states[first:last])
         return status == layout.OK
@@ -413,7 +438,7 @@ class CompiledRungeKutta(RungeKutta):
         is_plain = plant.has_plain_states and plant.loop is None  # otherwise `split` raises if a controller is the reason
         self._part_clock[control.LENGTH] = h
         if first:
-            self._kernel(0, first, first, *self._part)  # the state there
+            self._kernel(self.method.asked(0, first, first), *self._part)  # the state there
         for node, state, q, v, kernel in self._stages[first:last]:
             now = t + node * h
             if not is_plain:

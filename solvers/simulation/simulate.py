@@ -462,7 +462,7 @@ def _integrate_at_once(
     plant.act_held(tau)
     tables = plant.prepared.member_tables([plant.model.mechanism], False)
     steps = HeldSteps(plant.prepared, method, times, y0[None].copy(), tolerances, tables)
-    steps.tau[0] = tau
+    steps.loads[0] = tau
 
     def solution() -> ReachedStates:
         return ReachedStates(times[: steps.reached(0)], steps.outputs[0, : steps.reached(0)], steps.statistics(0))

@@ -2,7 +2,8 @@
 
 Controllers are called with the states of all members at their common samples; between these compiled code makes the steps of
 each member, in its own time, in lanes: members share their parameters, or have their own in lanes as well. So a member has the
-bits of its own simulation.
+bits of its own simulation. A linear controller, of plain coordinates, is sampled in compiled code too: Python is entered again
+after many samples.
 Whatever else may happen in a simulation, and members that come to grief, are for simulations of their own.
 """
 
@@ -12,6 +13,7 @@ import copy
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +32,9 @@ from titop.solvers.simulation.explicit_steps import HeldSteps
 from titop.solvers.simulation.start_and_end import leave
 from titop.solvers.simulation.steppers import EXPLICIT, Tolerances
 from titop.solvers.simulation.trajectory import Trajectory
+
+#: Legs between samples, of all members, that compiled code makes before Python looks for signals such as Ctrl-C; of each.
+_ALL_LEGS, _LEGS = 2**15, (16, 256)
 
 
 class SteppedMember(NamedTuple):
@@ -84,6 +89,20 @@ class Together:
         y = np.array([member.y for member in members])
         self.steps = HeldSteps(plant.prepared, method, times, y, tolerances, tables)
         self._one_by_one = bool((np.count_nonzero(self._inputs.motors, axis=1) > 1).any())  # sums have the order of products
+        self._legs = self._legs_of_linear_controller()
+
+    def _legs_of_linear_controller(self) -> SampledController | None:
+        """Let kernels take the samples of a single linear controller of plain coordinates; return it, None for others."""
+        controllers = self.controllers
+        if len(controllers) != 1 or self._one_by_one or self._inputs.places:
+            return None
+        model = self.plant.model
+        tables = controllers[0].tables(model.nq, self._inputs.motors, model.mechanism.quaternions)
+        if tables is None:
+            return None
+        u = np.zeros((len(self.members), model.nu)) if self._u is None else self._u
+        self.steps.control, self.steps.loads = tables, np.array(np.hstack([u, self._tau]), order="C")
+        return controllers[0]
 
     def _generator(self, controller: int, count: int, k: int) -> np.random.Generator:
         """Return the noise of one of a number of controllers, of a member."""
@@ -91,13 +110,21 @@ class Together:
 
     def run(self, look: Callable[[], None]) -> None:
         """Go to the end."""
+        if self._legs is not None:
+            ahead = self._legs.legs(float(self.times[0]), float(self.times[-1]))
+            while legs := list(islice(ahead, int(np.clip(_ALL_LEGS // len(self.members), *_LEGS)))):
+                plan, signals = self._legs.begin_legs(legs)
+                self.steps.go_along(plan, signals, look)
+                self._legs.end_legs(legs, plan, signals)
+                self._jumped = legs[-1].time == self.times[-1]
+            return
         t, end, until = float(self.times[0]), float(self.times[-1]), float(self.times[0])
         while True:
             self._jumped = t >= until
             if self._jumped:
                 y = self.steps.y if t == self.times[0] else self._on_group(t, self.steps.y)  # the start is there already
                 until = math.inf if self._loop is None else self._loop.act(self, t, y)
-                self.steps.tau[:] = np.add(*self._act(self.command))
+                self.steps.loads[:] = np.add(*self._act(self.command))
             if t == end:
                 return
             t = min(until, end)
@@ -137,13 +164,17 @@ class Together:
         q, v = self.plant.split_rows(np.tile(self.times, n), outputs.reshape(n * m, -1))
         q, v = q.reshape(n, m, -1), v.reshape(n, m, -1)
         y = outputs if self.plant.has_plain_states else np.concatenate([q, v], axis=-1)
-        a, tau, u = np.empty((n, m, model.nv)), np.empty((n, m, model.nv)), np.zeros((n, m, model.nu))
+        a, tau, total, u = *(np.empty((n, m, model.nv)) for _ in range(3)), np.zeros((n, m, model.nu))
         for k, t in enumerate(self.times.tolist()):
             command = None if self._loop is None else self._loop.command_at(self, t, outputs)
             tau[:, k], motors = self._act(command)
             if (acting := self._acting(command)) is not None:
                 u[:, k] = acting
-            a[:, k] = steps.rates(y[:, k].copy(), tau[:, k] + motors)[:, model.nq :]
+            total[:, k] = tau[:, k] + motors
+            if self._inputs.places:  # wrenches that act now alone
+                a[:, k] = steps.rates(y[:, k : k + 1], total[:, k : k + 1])[:, 0, model.nq :]
+        if not self._inputs.places:
+            a = steps.rates(y, total)[..., model.nq :].copy()
         counts = steps.clocks[:, [control.STEPS, control.EVALUATIONS]].astype(int).tolist()
         good = (steps.goes_on & np.isfinite(a).all(axis=(1, 2))).tolist()
         wrenches = {port: np.tile(value, (m, 1)) for port, value in self.plant.constant.items()}

@@ -25,8 +25,8 @@ from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.native.identity import LANE_COUNT
 from titop.solvers.support.threads import in_parts
 
-#: A step of no length, as estimators, coefficients and curve: of one stage, which is its beginning.
-_AT_ONCE = np.zeros((1, 1)), np.zeros((1, 1)), np.zeros((0, 1))
+#: A step of no length, as kernels are asked for it, and its table: of one stage, which is its beginning.
+_AT_ONCE = np.array([[0, 0, 0, 1, 0, 1]]), np.zeros((2, 1))
 #: No gaps.
 NO_GUARDS = np.zeros((0, GUARD_COLUMNS))
 
@@ -120,7 +120,13 @@ class CompiledPreparedDynamics(PreparedDynamics):
     @cached_property
     def closure_report(self) -> Array:
         """The kernel's record of the last closed state, as in `closed_steps`."""
-        return np.zeros(4)
+        return self._closing_numbers[: stepping_entries.REPORTED]
+
+    @cached_property
+    def _closing_numbers(self) -> Array:
+        """What `closed_steps` is told of closing, without the precision."""
+        sizes = self.mechanism.scale.coordinates if self.mechanism.is_constrained else np.zeros(0)
+        return np.concatenate([np.zeros(stepping_entries.REPORTED + 3), sizes])
 
     @cached_property
     def _kernel(self) -> Any:
@@ -128,13 +134,14 @@ class CompiledPreparedDynamics(PreparedDynamics):
         pair = stepping_entries.closed_steps if self.mechanism.is_constrained else stepping_entries.open_steps
         return self._system.kernel(pair).compiled
 
-    def _closures_for_steps(self, precision: Array) -> tuple[Array, ...]:
+    @property
+    def _closures_for_steps(self) -> tuple[Array, ...]:
         """Return the arguments of `closed_steps` for the constraints; none for trees."""
         if not self.mechanism.is_constrained:
             return ()
         plain = self.mechanism.plain_coordinates
         where = np.array([plain.in_q, plain.in_v], dtype=np.int64)
-        return precision, self.mechanism.scale.coordinates, where, self.closure_report, self._tree, self._loops
+        return self._closing_numbers, where, self._tree, self._loops
 
     def steps(
         self, moved: Array, control: tuple[Array, ...], guards: Array, tau: Array, precision: Array
@@ -147,11 +154,11 @@ class CompiledPreparedDynamics(PreparedDynamics):
         Returns
         -------
         kernel : callable
-            ``f(tries, first, last, end, watch, clock, estimators, coefficients, curve, y, states, rates, motions, *same)``,
-            which returns a status; see `stepping_entries`.
+            ``f(asked, clock, table, y, states, rates, told, *same)``, which returns a status; see `stepping_entries`.
         same : tuple of array
         """
-        return self._kernel, (moved, self.imposed, *control, guards, tau, *self._closures_for_steps(precision), *self._tables)
+        self._closing_numbers[stepping_entries.REPORTED :][: len(precision)] = precision
+        return self._kernel, (moved, self.imposed, *control, guards, tau, *self._closures_for_steps, *self._tables)
 
     def member_tables(self, mechanisms: Sequence[Any], each: bool) -> MemberTables | None:
         """Return the tables of members of the same structure; None if they differ in more than numbers.
@@ -187,7 +194,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
         """Call the compiled steps of many members: see `stepping_entries.members`; the last argument is their tables."""
         *given, tables = arguments
         kernel = self._system.kernel(stepping_entries.open_members).compiled
-        return int(kernel(*given, *tables[: 1 + len(self._tables)]))
+        return int(kernel(*given, *tables[1 : 1 + len(self._tables)]))
 
     def with_lanes(self, tables: MemberTables) -> MemberTables | None:
         """Return the tables of members that step in lanes, None if they do not: of several, in lanes if they are their own."""
@@ -197,7 +204,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
 
     def lane_steps(self, *arguments: Any) -> int:
         """Call the compiled steps of members in lanes: see `stepping_entries.lane_steps`; the last argument is their tables."""
-        *first, clocks, estimators, coefficients, curve, times, y, outputs, tau, imposed, tables = arguments
+        asked, table, times, clocks, y, outputs, loads, imposed, *control, signals, tables = arguments
         system, pair, size = self._system, stepping_entries.open_lane_steps, len(self._tables)
         kernel, placed = system.kernel_of_members(pair) if tables.lanes else system.kernel_in_lanes(pair)
         shared = tables.floats[0], tables.numbers[0]
@@ -205,20 +212,26 @@ class CompiledPreparedDynamics(PreparedDynamics):
         def run(rows: slice) -> int:
             blocks = slice(rows.start // LANE_COUNT, -(-rows.stop // LANE_COUNT))
             numbers = [each[blocks] for each in tables.lanes] or shared
-            own = placed((tables.ints, *numbers, tables.stages)[:size])
-            method = estimators, coefficients, curve, times
-            return int(kernel(*first, clocks[rows], *method, y[rows], outputs[rows], tau[rows], imposed, *own))
+            own = signals[rows], *placed((tables.ints, *numbers, tables.stages)[:size])
+            states = clocks[rows], y[rows], outputs[rows], loads[rows]
+            return int(kernel(asked, table, times, *states, imposed, *control, *own))
 
         engine: Any = self.mechanism.engine
         return in_parts(self.mechanism.threads if engine.is_compiled else 1, len(y), run)
 
     def rates_of_members(self, y: Array, tau: Array, tables: MemberTables, in_lanes: bool = False) -> tuple[Array, Array]:
-        """Return the rates (n, ny) of states with unit quaternions, under efforts (n, nv), and a status (n) of each."""
-        rates, progress, times = np.empty((len(y), 1, y.shape[1])), np.zeros((len(y), 1), dtype=np.int64), np.zeros(0)
-        given = *_AT_ONCE, times, y, rates, tau, self.imposed, tables
-        if not in_lanes or self.lane_steps(0, 0, 0, np.zeros((len(y), 1)), *given) != layout.OK:
-            self.member_steps(0, 0, 0, progress, y, *given)
-        return rates[:, 0], progress[:, 0]
+        """Return the rates (n, m, ny) of states with unit quaternions, under efforts (n, m, nv), and a status (n) of each.
+
+        Those of members that fail are NaN.
+        """
+        rates, progress, loads = y.copy(), np.zeros_like(tables.table), np.zeros((len(y), 0))
+        begin, control = (*_AT_ONCE, np.zeros(0)), [np.zeros((0, 0))] * 3
+        given = loads, loads, rates, loads, self.imposed, *control, tau, tables
+        if not in_lanes or self.lane_steps(*begin, *given) != layout.OK:
+            rates[:], progress = y, np.hstack([progress, tables.table])
+            self.member_steps(*begin, progress, *given)
+            rates[progress[:, 0] != layout.OK] = np.nan
+        return rates, progress[:, 0]
 
     @property
     def stacks(self) -> bool:
@@ -234,10 +247,10 @@ class CompiledPreparedDynamics(PreparedDynamics):
             tables = self.member_tables([self.mechanism] * len(q), differ)
             if tables is not None:
                 tables.push(wrenches if differ else wrenches[:1])
-                rates, status = self.rates_of_members(np.hstack([q, v]), np.ascontiguousarray(tau), tables)
+                rates, status = self.rates_of_members(np.hstack([q, v])[:, None], np.ascontiguousarray(tau)[:, None], tables)
                 raise_pending()
                 if (status == layout.OK).all():
-                    return rates[:, self.mechanism.nq :], tau
+                    return rates[:, 0, self.mechanism.nq :], tau
         return super().dynamics_rows(q, v, tau, a, wrenches, u)
 
     @cached_property
@@ -246,15 +259,8 @@ class CompiledPreparedDynamics(PreparedDynamics):
         nq, nv = self.mechanism.nq, self.mechanism.nv
         size = nq + nv + len(self._states)
         state, rate, motion, tau = np.empty((1, size)), np.empty((1, size)), np.empty((1, nq + 2 * nv)), np.empty(nv)
-        begin = 0, 0, 1, 0, 0.0, np.zeros(runge_kutta.ATOL), *_AT_ONCE, state[0], state, rate, motion
-        same = (
-            np.zeros(nq, dtype=bool),
-            self.imposed,
-            *no_control(nv, 1),
-            NO_GUARDS,
-            tau,
-            *self._closures_for_steps(np.zeros(3)),
-        )
+        begin = _AT_ONCE[0], np.zeros(runge_kutta.ATOL), _AT_ONCE[1], state[0], state, rate, motion
+        same = np.zeros(nq, dtype=bool), self.imposed, *no_control(nv), NO_GUARDS, tau, *self._closures_for_steps
         return partial(self._kernel, *begin, *same, *self._tables), state[0], motion[0], tau, rate[0]
 
     def rate(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
@@ -409,6 +415,6 @@ class CompiledPreparedDynamics(PreparedDynamics):
         return Closed(q, velocity, told.item(1), int(told[2]))
 
 
-def no_control(nv: int, rows: int) -> tuple[Array, ...]:
-    """Return the arguments of compiled stages without a controller: gains, offsets, limits, motors and thrust."""
-    return np.zeros((0, 0)), np.zeros((rows, 0)), np.zeros((2, 0)), np.zeros((nv, 0)), np.zeros((0, 0))
+def no_control(nv: int) -> tuple[Array, Array]:
+    """Return the arguments of compiled stages without a controller: gains and drives."""
+    return np.zeros((0, 0)), np.zeros((2 + nv, 0))

@@ -25,23 +25,22 @@ _MOST = 10
 
 
 @shared
-def switches_within(ints, floats, numbers, stages, law, states, rates, curve, given, q, v, a, work, world, clock, guards):
+def switches_within(tables, steps, given, moving, rooms, clock, guards):
     """Return how long (s) a step may be until a gap switches that does so alone, simply, and first; 0 if others have to look.
 
-    It is endless if no gap comes to zero in the last step. `curve` is as for `open_steps`; `given` are what is imposed at the
-    end of the step, as `take_state` has it; q, v, a, work and world are used up.
+    It is endless if no gap comes to zero in the last step. `steps` are states, rates and the `Method`; `given` is what is
+    imposed at the end of the step, as `take_state` has it. `moving`, and `rooms`, work and world, are used up.
     """
-    motion, moved, imposed = given
+    (ints, _, numbers, stages, law), (states, _, _), (q, v, _), (work, world) = tables, steps, moving, rooms
     h, known, there = clock[runge_kutta.LAST], np.empty(guards.shape), np.empty(guards.shape)
-    tables, at = Tables(ints, floats, numbers, stages, law), State(q, v)
-    state, length = np.empty(states.shape[1]), np.empty(1)
+    state, length, at = np.empty(states.shape[1]), np.empty(1), State(q, v)
     length[0] = h / gaps.PARTS
     for k in range(guards.shape[0]):
         copy(guards[k], known[k])
         known[k, gaps.VALUE], known[k, gaps.RATE] = guards[k, gaps.BEFORE], guards[k, gaps.RATE_BEFORE]
     for part in range(gaps.PARTS):
         if part < gaps.PARTS - 1:
-            take_state_within((part + 1.0) / gaps.PARTS, h, ints, states, rates, curve, state, motion, moved, imposed, q, v, a)
+            take_state_within((part + 1.0) / gaps.PARTS, h, ints, steps, given, state, moving)
             status = outward_moved(tables, at, v, work, world, layout.UNKNOWN)
             if status == layout.OK:
                 status = gaps.cleared(ints, numbers, stages, law, q, v, length, known)
@@ -65,7 +64,7 @@ def switches_within(ints, floats, numbers, stages, law, states, rates, curve, gi
             copy(known[k], there[k])
         for _ in range(_MOST):
             x = begin + width * gaps.zero_between(width, one, two, rate_one, rate_two)
-            take_state_within(x / h, h, ints, states, rates, curve, state, motion, moved, imposed, q, v, a)
+            take_state_within(x / h, h, ints, steps, given, state, moving)
             status = outward_moved(tables, at, v, work, world, layout.UNKNOWN)
             if status == layout.OK:
                 status = gaps.cleared(ints, numbers, stages, law, q, v, length, there)
@@ -83,10 +82,11 @@ def switches_within(ints, floats, numbers, stages, law, states, rates, curve, gi
 
 
 @helper
-def take_state_within(x, h, ints, states, rates, curve, state, motion, moved, imposed, q, v, a):
+def take_state_within(x, h, ints, steps, given, state, moving):
     """Read q and v at the part x of a step of length h; `state` is used up."""
-    runge_kutta.state_within(x, h, states, rates, curve, state)
-    runge_kutta.take_state(ints, state, motion, moved, imposed, q, v, a)
+    (states, rates, method), (motion, held) = steps, given
+    runge_kutta.state_within(x, h, states, rates, method.curve, state)
+    runge_kutta.take_state(ints, state, motion, held, moving)
 
 
 @helper

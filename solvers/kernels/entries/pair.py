@@ -13,7 +13,7 @@ from titop.solvers.native.signatures import IN_LANES, INTEGER, OF_MEMBERS, SINGL
 
 #: Arguments that kernels for rigid systems, and for systems without closures and gears, do without.
 _OF_LAWS = ("numbers", "stages")
-_OF_CLOSURES = ("precision", "sizes", "plain", "told", "tree", "loops")
+_OF_CLOSURES = ("closing", "plain", "tree", "loops")
 
 
 class Pair(NamedTuple):

@@ -8,6 +8,7 @@ A controller answers to ``z = [q, v, x]`` with ``gains z + offset``: inputs with
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 
 from titop.blocks.basics.choices import select
 from titop.blocks.basics.tolerances import NEGLIGIBLE, TINY, TYPED
@@ -22,14 +23,18 @@ def combine(s, h, coefficients, states, rates):
     for k in range(states.shape[1]):
         total = 0.0
         for j in range(s):
-            total += coefficients[s, j] * rates[j, k]
+            if coefficients[s, j] != 0.0:
+                total += coefficients[s, j] * rates[j, k]
         states[s, k] = states[0, k] + h * total
 
 
 @helper
-def take_state(ints, state, motion, moved, imposed, q, v, a):
-    """Read q, with unit quaternions, and v from a state; what is imposed, and its accelerations, from a `motion` [q, v, a]."""
-    nq, nv = ints[0, layout.NQ], ints[0, layout.NV]
+def take_state(ints, state, motion, held, moving):
+    """Read q, with unit quaternions, and v of what is `moving`, q, v and a; of what is imposed all from a `motion` [q, v, a].
+
+    `held` are the entries of q and of v that are imposed.
+    """
+    nq, nv, (moved, imposed), (q, v, a) = ints[0, layout.NQ], ints[0, layout.NV], held, moving
     for k in range(nq):
         q[k] = state[k]
     normalise(ints, q)
@@ -42,19 +47,23 @@ def take_state(ints, state, motion, moved, imposed, q, v, a):
 
 
 @helper
-def control(ints, gains, offset, limits, motors, thrust, q, v, state, tau, floats, effort, rate):
-    """Write all efforts, `tau` and a controller's, the wrenches of its inputs (into the last loads), and the rates of x.
+def control(ints, floats, feedback, told, state, moving, rate):
+    """Write all efforts, tau and a controller's, the wrenches of its inputs (into the last loads), and the rates of x.
 
-    `limits` (2 x nu) hold the inputs' ranges, `motors` (nv x nu) their efforts, `thrust` (6 n x nu) their wrenches.
+    `feedback` are its gains, its `drives` (2 + nv + 6 n x nu), the ranges, efforts and wrenches of inputs, and tau; `told` is
+    what is imposed, and the offset behind that; `moving` are q, v and the efforts.
     """
-    nq, nv, nu = ints[0, layout.NQ], ints[0, layout.NV], limits.shape[1]
+    (gains, drives, tau), (q, v, effort) = feedback, moving
+    nq, nv, nu = ints[0, layout.NQ], ints[0, layout.NV], drives.shape[1]
     for k in range(nv):
         effort[k] = tau[k]
-    first = floats.shape[0] - thrust.shape[0] // 6
-    for k in range(thrust.shape[0]):
+    thrust = 2 + nv
+    wrenches = drives.shape[0] - thrust
+    first = floats.shape[0] - wrenches // 6
+    for k in range(wrenches):
         floats[first + k // 6, layout.FORCE + k % 6] = 0.0
     for i in range(gains.shape[0]):
-        value = offset[i]
+        value = told[nq + 2 * nv + i]
         for k in range(nq):
             value += gains[i, k] * q[k]
         for k in range(nv):
@@ -62,11 +71,11 @@ def control(ints, gains, offset, limits, motors, thrust, q, v, state, tau, float
         for k in range(nq + nv, state.size):
             value += gains[i, k] * state[k]
         if i < nu:
-            value = min(max(value, limits[0, i]), limits[1, i])
+            value = min(max(value, drives[0, i]), drives[1, i])
             for k in range(nv):
-                effort[k] += motors[k, i] * value
-            for k in range(thrust.shape[0]):
-                floats[first + k // 6, layout.FORCE + k % 6] += thrust[k, i] * value
+                effort[k] += drives[2 + k, i] * value
+            for k in range(wrenches):
+                floats[first + k // 6, layout.FORCE + k % 6] += drives[thrust + k, i] * value
         elif i < nu + nv:
             effort[i - nu] += value
         else:
@@ -86,7 +95,16 @@ BEFORE = 9  # where the last step began
 LAST = 10  # and its length
 STEPS = 11  # counted
 EVALUATIONS = 12
-ATOL = 13  # of the first entry of a state; those of the others follow
+LEG = 13  # how many legs have begun, see `sampled_legs`
+WATCH = 14  # the first step that reaches it is the last one
+ATOL = 15  # of the first entry of a state; those of the others follow
+
+#: A method: the first stage behind those that the error needs, the one whose state is that at the end, and its rows of stages:
+#: how states follow from rates before, estimators of the error, and states within a step (see `read_method`).
+Method = namedtuple("Method", "used end coefficients estimators curve")
+#: What callers ask of integrators, in the columns of a row: how many steps to try at most; of the method; or else, without
+#: tries, which stages to fill in: of a step of the length in the clock, and the state at the last of them, if there is one.
+TRIES, USED, END_STAGE, ESTIMATORS, FIRST, BEHIND, ASKED = range(7)
 
 #: Further status codes, beside `guards.NEAR`, with which a step is made that ends on the closures: steps became too short to
 #: count; a step is made whose state has to be put on the closures with care.

@@ -10,10 +10,7 @@ from titop.solvers.control.continuous_loop import LinearFeedback
 def test_offsets_are_written_at_their_times() -> None:
     limits, motors, thrust = np.array([[-1.0], [1.0]]), np.ones((2, 1)), np.zeros((0, 1))
     feedback = LinearFeedback(np.eye(3), lambda t: np.array([t, t**2, 1.0]), True, limits, motors, thrust)
-    gains, offsets, *others = feedback.tables(4)
-    assert offsets.tolist() == [[0.0, 0.0, 1.0]] * 4
+    offsets = np.zeros((4, 3))
     feedback.write([0.0, 0.5, 0.5, 2.0], offsets)
     assert offsets.tolist() == [[0.0, 0.0, 1.0], [0.5, 0.25, 1.0], [0.5, 0.25, 1.0], [2.0, 4.0, 1.0]]
-    assert feedback.tables(1)[1].tolist() == [[0.0, 0.0, 1.0]]  # rows of their own
-    assert np.array_equal(gains, np.eye(3))
-    assert [part is own for part, own in zip(others, (limits, motors, thrust), strict=True)] == [True] * 3
+    assert feedback.drives.tolist() == [[-1.0], [1.0], [1.0], [1.0]]

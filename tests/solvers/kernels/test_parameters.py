@@ -16,8 +16,8 @@ KERNELS = Path(titop.__file__).parent / "solvers" / "kernels"
 #: stand at their addresses.
 MOST, MOST_FLAT, FLAT, COUNTS = 8, 17, {"entry", "feature", "pair"}, {"count", "number_count"}
 
-#: Entries that are told whole simulations.
-WIDE = {"steps": 32, "members": 18}
+#: The entry that is told all that may happen in a simulation.
+WIDE = {"steps": 21}
 
 #: What these pass on at each stage of a step.
 STEPPING = ("accelerate", "control", "held_stages", "held_steps", "switches_within", "take_state_within")

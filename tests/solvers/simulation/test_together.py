@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import titop as tt
+import titop.solvers.simulation.together as whole_simulations
 import titop.solvers.support.threads as splitting
 from tests.every_kind import SYSTEMS, states
+from titop.solvers.control.sampled_loop import SampledController
 from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics
 from titop.solvers.simulation.simulate import simulate_many
 
@@ -61,7 +63,50 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
+def rail(**options: Any) -> tt.Model:
+    """Return a cart on a rail."""
+    s, cart = tt.System("rail", gravity=[0, 0, 0]), tt.RigidBody("cart", mass=1.0)
+    s.connect("world", cart, tt.Prismatic("slide", damping=0.1))
+    s.add_actuator(tt.Motor("motor", "slide", effort_limit=0.3, gear=2.0))
+    return s.resolve(**options)
+
+
+def follow(rate: float, **more: Any) -> tt.Loop:
+    """Return a controller with two states that reads the cart, and moves it by its motor and by an effort besides."""
+    K = control.ss([[0.5, 0.1], [0.0, 0.2]], [[0.1, 0.2], [0.3, 0.0]], [[1.0, 0.0], [3.0, 1.0]], [[2.0, 0.3], [0.4, 5.0]], rate,
+                   inputs=["slide_q", "slide_v"], outputs=["motor", "slide"])  # fmt: skip
+    return tt.Loop(K, **more)
+
+
+def turning() -> tt.Model:
+    """Return a ball joint that carries a wheel."""
+    s, hub = tt.System("turning", gravity=[0, 0, -1]), tt.RigidBody("hub", 5.0, [0.1, 0, 0], [1.0, 2.0, 3.0])
+    s.connect("world", hub, tt.Spherical("ball"))
+    s.connect(hub, tt.RigidBody("wheel", 0.5, [0.1, 0, 0], 0.1), tt.Revolute("axle", axis=[0, 1, 0], stiffness=0.2))
+    return s.resolve()
+
+
+TURNING = turning()
+_K = control.ss([[0.5]], [[0.1, 0.2]], [[1.0]], [[2.0, 0.3]], 0.1, inputs=["axle_q", "ball_ry_v"], outputs=["axle"])
+SAMPLED_IN_KERNELS: dict[str, dict[str, Any]] = {
+    "on a ball joint": {
+        "controller": tt.Loop(_K, noise=0.1),
+        "model": TURNING,
+        "q0": TURNING.neutral(),
+        "v0": [0.3, 0.5, -0.4, 1.0],
+    },
+    "followed": {"controller": follow(0.1), "u": {"motor": 0.05}, "tau": [0.1]},
+    "followed late": {"controller": follow(0.1, delay=0.235, noise=0.01, reference={"slide.v": np.linspace(0, 1, len(T))})},
+    "followed a whole sample late": {"controller": follow(0.0625, delay=0.125, operating_point={"slide.v": 1, "motor": 0.1})},
+    "followed at other times": {"controller": follow(0.3, noise=[0.0, 0.1]), "method": "RK45"},
+}
+RAIL = rail()
+
+
 def arguments(kind: str, k: int, model: tt.Model = MODEL) -> dict[str, Any]:
+    if kind in SAMPLED_IN_KERNELS:
+        state = {"model": RAIL, "q0": V0[k, :1], "v0": V0[k, 1:2]}
+        return {"t": T, "seed": 7 + k, "progress": False} | state | SAMPLED_IN_KERNELS[kind]
     return {"model": model, "t": T, "q0": MODEL.neutral(), "v0": V0[k], "seed": 7 + k, "progress": False} | KINDS[kind]
 
 
@@ -79,9 +124,14 @@ def test_signals_of_a_member_go_to_other_processes() -> None:
         np.testing.assert_array_equal(np.hstack([one.y, one.r, one.u]), np.hstack([other.y, other.r, other.u]))  # as sent
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_members_together_have_the_bits_of_their_own_simulations(kind: str) -> None:
-    found = together([arguments(kind, k) for k in range(6)])
+@pytest.mark.parametrize("kind", [*KINDS, *SAMPLED_IN_KERNELS])
+def test_members_together_have_the_bits_of_their_own_simulations(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of linear controllers of plain coordinates go from sample to sample in compiled code, however many at a time."""
+    monkeypatch.setattr(whole_simulations, "_LEGS", (1, 3))
+    with monkeypatch.context() as without:
+        if kind in SAMPLED_IN_KERNELS:
+            without.setattr(SampledController, "_sample", None)
+        found = together([arguments(kind, k) for k in range(6)])
     turned = together([arguments(kind, k) for k in (4, 1, 3)])
     for k in range(6):
         alone, member = tt.simulate(**arguments(kind, k)), found[k]
@@ -276,13 +326,6 @@ def test_a_member_that_comes_to_grief_is_left_to_itself() -> None:
     ensemble = tt.simulate(model, times, [[1.0], [0.0]], [0.0], controller=unstable, progress=False)
     assert list(ensemble.failures) == [0]
     assert "the loop is unstable" in ensemble.failures[0]
-
-
-def rail(**options: Any) -> tt.Model:
-    """Return a cart on a rail."""
-    s = tt.System("rail", gravity=[0, 0, 0])
-    s.connect("world", tt.RigidBody("cart", mass=1.0), tt.Prismatic("slide", damping=0.1))
-    return s.resolve(**options)
 
 
 def test_members_go_on_in_lanes_where_one_has_come_to_grief(monkeypatch: pytest.MonkeyPatch) -> None:
