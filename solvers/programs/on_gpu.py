@@ -30,19 +30,11 @@ _NUMBERS = """\
 """
 
 
-def on_gpu(
-    model: Any,
-    function: str,
-    precision: str = "double",
-    parameters: Sequence[str] = (),
-    inputs: Sequence[str] = (),
-    outputs: Sequence[str] | None = None,
-    at: Any = None,
-) -> GpuFunction:
+def on_gpu(model: Any, function: str, precision: str = "double", **arguments: Any) -> GpuFunction:
     """Return a function of a model on a graphics processor: `Model.on_gpu`."""
     number_type(precision)
     xp = import_cupy("Model.on_gpu")
-    return GpuFunction(program(model, function, parameters=parameters, inputs=inputs, outputs=outputs, at=at), precision, xp)
+    return GpuFunction(program(model, function, **arguments), precision, xp)
 
 
 class GpuArrays:

@@ -28,7 +28,7 @@ from titop.solvers.programs.trusted_program import HEALTH
 #: Samples of each function in the test, the seed of their states, and how far these are from the nominal one.
 _SAMPLES, _SEED, _SPREAD = 8, 1, 0.3
 #: Arrays whose places are named, and the input that is a structure.
-_NAMED, _PARAMETERS = ("q", "v", "u", "x", "states", "r", "y", "commands", "A"), "parameters"
+_NAMED, _PARAMETERS = ("q", "v", "u", "x", "states", "r", "y", "commands", "A", "ports"), "parameters"
 
 _FINITE = """\
 /* Tells whether numbers are finite. */
@@ -74,8 +74,8 @@ class ProgramText:
         self._fields = c_names(program.names.get(_PARAMETERS, ()))
         self.names: dict[str, str] = dict(self._fields)
         places = ""
-        used = {of for function in self._functions.values() for of in (*function.inputs, *function.outputs)}
-        for kind in (kind for kind in _NAMED if kind in used and program.names[kind]):
+        used = {"ports", *(of for function in self._functions.values() for of in (*function.inputs, *function.outputs))}
+        for kind in (kind for kind in _NAMED if kind in used and program.names.get(kind)):
             own, arrays = c_names(program.names[kind]), ("v", "a", "tau") if kind == "v" else (kind,)
             units = zip(*(program.units[array] for array in arrays), strict=True)
             notes = [f"{path} ({', '.join(unit)})" for path, unit in zip(own, units, strict=True)]

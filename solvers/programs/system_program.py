@@ -155,9 +155,8 @@ class RecordedSystem:
         given |= {"a": now[Kind.ACCELERATION], "u": now[Kind.INPUT]}
         pairs = ((graph.input(name, len(new)), new) for name, new in given.items())
         self._in_place = {old: new for before, after in pairs for old, new in zip(before, after, strict=True)}
-        self.a, efforts, self.healths = _accelerations(recorded, inputs.prescribed)
         self.at = copy.copy(recorded)
-        self.at.tau = efforts
+        self.a, self.at.tau, self.healths = recorded.hybrid(inputs.prescribed)
 
     @property
     def rates(self) -> list[Array]:
@@ -177,19 +176,6 @@ def system_states(model: Model) -> list[Signal]:
     rates = signals_of(model, of_all_coordinates(Kind.RATE, model.coordinate_names, ".v"))
     own = map(Signal, model.mechanism.inputs.state_names, model.mechanism.inputs.state_units)
     return [*map(Signal, names, assembly.configuration_units), *rates, *own]
-
-
-def _accelerations(recorded: Recorded, imposed: Array) -> tuple[Array, Array, Array]:
-    """Return accelerations, efforts, and the health of the accelerations; motions are `imposed` on some coordinates (nv)."""
-    if not imposed.any():
-        return recorded.forward[0], recorded.tau, recorded.forward[1]
-    q, v, a, efforts, pushes = recorded.q, recorded.v, recorded.a, recorded.efforts, recorded.pushes
-    if recorded.mechanism.is_constrained:
-        rank = closed_dynamics.rank_of_free(recorded.original, recorded.nominal["q"], imposed)
-        a, found = closed_dynamics.hybrid(recorded.mechanism, q, v, efforts, a, imposed, pushes, held_rank=rank)
-    else:
-        a, found = recorded.passes.resolve(q, v, a, efforts, imposed, pushes)[:2]
-    return a, np.where(imposed, found - (efforts - recorded.tau), recorded.tau), np.ones(0, dtype=object)
 
 
 def _closed(recorded: Recorded) -> tuple[Array, Array]:

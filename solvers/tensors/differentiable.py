@@ -25,12 +25,19 @@ from titop.solvers.mechanism.coordinates import unit_quaternions
 from titop.solvers.native import calling
 from titop.solvers.native.programs import SystemCode
 from titop.solvers.programs.model_program import ProgramFunction, Recording, recording
-from titop.solvers.programs.tracing import FUNCTIONS, check_length, naming_blocks
+from titop.solvers.programs.tracing import FUNCTIONS, OF_PORTS, check_length, naming_blocks
 
 #: Functions whose derivatives the model has itself.
 _OWN = ("forward_dynamics", "inverse_dynamics")
 #: Functions of several results, which have derivatives of their own.
-_SEVERAL = ("rates", "energy", "linear_matrices", "forward_dynamics_derivatives", "inverse_dynamics_derivatives")
+_SEVERAL = (
+    "rates",
+    "energy",
+    "linear_matrices",
+    "forward_dynamics_derivatives",
+    "inverse_dynamics_derivatives",
+    "hybrid_dynamics",
+)
 #: The extra argument of derivatives along a direction: changes of all others, one after the other.
 _ALONG = "along"
 #: So many states at a time have their matrices multiplied by weights or changes.
@@ -52,7 +59,7 @@ class TensorModel:
         Names of the numbers of each argument and, under ``"y"``, of the outputs.
     """
 
-    functions = tuple(name for name in FUNCTIONS if name not in _SEVERAL)
+    functions = tuple(name for name in FUNCTIONS if name not in {*_SEVERAL, *OF_PORTS})
 
     def __init__(
         self,
