@@ -220,8 +220,8 @@ class Model(Resolved):
         ----------
         functions : str
             Names of functions: ``"forward_dynamics"``, ``"inverse_dynamics"``, their ``_derivatives``, ``"hybrid_dynamics"`` of
-            what is `prescribed`, ``"inertial_inverse_dynamics"``, ``"regressor"``, ``"mass_matrix"``, ``"inverse_mass_matrix"``,
-            ``"coriolis_matrix"``, ``"nonlinear_effects"``, ``"gravity_effects"``, ``"passive_efforts"``, ``"actuation_matrix"``
+            what is `prescribed`, ``"inertial_inverse_dynamics"``, ``"regressor"``, ``"mass_matrix"``,
+            ``"inverse_mass_matrix"``, ``"coriolis_matrix"``, ``"nonlinear_effects"``, ``"gravity_effects"``, ``"passive_efforts"``, ``"actuation_matrix"``
             (of the `inputs`), ``"energy"`` (kinetic, of gravity, elastic), ``"momentum"``, ``"momentum_matrix"``,
             ``"center_of_mass"``, ``"configuration_rate"``, ``"state_rates"``, ``"closure_error"``, ``"closure_jacobian"``,
             ``"closure_bias"``, ``"outputs"``; of `ports` ``"pose"`` (in inertial axes), ``"twist"``, ``"acceleration"``,
@@ -360,7 +360,8 @@ class Model(Resolved):
         TensorModel
             Its functions: ``forward_dynamics``, ``inverse_dynamics``, ``mass_matrix``, ``inverse_mass_matrix``,
             ``nonlinear_effects``, ``gravity_effects``, ``passive_efforts``, ``momentum``, ``center_of_mass``,
-            ``configuration_rate``, ``state_rates``, ``outputs``, and other terms that `program` knows. A quaternion in q may be of any length: it is divided by it.
+            ``configuration_rate``, ``state_rates``, ``outputs``, and other terms that `program` knows. A quaternion in q may be of any length: it is divided
+            by it.
 
         Raises
         ------

@@ -44,8 +44,8 @@ class ModelProgram:
     functions : mapping of str to program
         The programs by the functions' names; `titop.blocks.programs.program` says what they are.
     names, units : mapping of str to tuple of str
-        Of the numbers of each input, of the outputs ``y``, of the states of linear matrices: the rows and columns of ``A``; and of
-        the ``ports``, the first axis of the results of their functions.
+        Of the numbers of each input, of the outputs ``y``, of the states of linear matrices: the rows and columns of ``A``, and
+        of the ``ports``, the first axis of the results of their functions.
     at : mapping of str to array
         The nominal inputs. In systems with closures, the branch at ``at["q"]`` is the one on which the program holds.
     health : float

@@ -79,7 +79,9 @@ class ProgramText:
             own, arrays = c_names(program.names[kind]), ("v", "a", "tau") if kind == "v" else (kind,)
             units = zip(*(program.units[array] for array in arrays), strict=True)
             notes = [f"{path} ({', '.join(unit)})" for path, unit in zip(own, units, strict=True)]
-            title = f"places in {', '.join(f'{array}[]' for array in arrays)}"
+            title = (
+                f"places in {', '.join(f'{array}[]' for array in arrays)}" if kind != "ports" else "ports along the first axis"
+            )
             places += f"#define {prefix.upper()}_N{kind.upper()} {len(own)}\n\n"
             places += enumeration(title, f"{prefix}_{kind}", dict(zip(own.values(), notes, strict=True)))
             self.names |= {f"{kind}:{path}": f"{prefix}_{kind}_{name}".upper() for path, name in own.items()}

@@ -132,7 +132,7 @@ class Recorded:
         return a, health
 
     def hybrid(self, imposed: Array) -> tuple[Array, Array, Array]:
-        """Return accelerations, efforts and health; motions are `imposed` on some coordinates (nv), with closures without health."""
+        """Return accelerations, efforts and health (none with closures) where motions are `imposed` on some coordinates (nv)."""
         m, health = self.mechanism, np.ones(self.mechanism.nv, dtype=object)
         a, state = np.where(imposed, self.a, 0.0), (self.q, self.v)
         if m.is_constrained:
@@ -310,7 +310,7 @@ class Recorded:
     # -- of ports
 
     def _of_ports(self, read: Callable[[str], Array], turned: bool = True) -> Array:
-        """Return what is read at a port, or stacked at several; if it is `turned`, vectors (3 k, ...) are in the axes asked for."""
+        """Return what is read at a port, or stacked at several; vectors (3 k, ...) are `turned` to the axes asked for."""
 
         def one(port: str) -> Array:
             found = np.asarray(read(port), dtype=object)
