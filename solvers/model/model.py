@@ -221,13 +221,15 @@ class Model(Resolved):
         functions : str
             Names of functions: ``"forward_dynamics"``, ``"inverse_dynamics"``, their ``_derivatives``, ``"hybrid_dynamics"`` of
             what is `prescribed`, ``"inertial_inverse_dynamics"``, ``"regressor"``, ``"mass_matrix"``,
-            ``"inverse_mass_matrix"``, ``"coriolis_matrix"``, ``"nonlinear_effects"``, ``"gravity_effects"``, ``"passive_efforts"``, ``"actuation_matrix"``
-            (of the `inputs`), ``"energy"`` (kinetic, of gravity, elastic), ``"momentum"``, ``"momentum_matrix"``,
-            ``"center_of_mass"``, ``"configuration_rate"``, ``"state_rates"``, ``"closure_error"``, ``"closure_jacobian"``,
-            ``"closure_bias"``, ``"outputs"``; of `ports` ``"pose"`` (in inertial axes), ``"twist"``, ``"acceleration"``,
-            ``"accelerometer"``, ``"jacobian"``, ``"jacobian_bias"``, ``"motion_derivatives"``; ``"rates"`` (dq/dt, dv/dt, dx/dt
-            and outputs, of ``q, v, tau``) and ``"linear_matrices"`` (A, B, C, D of `linearize` at ``q, v, tau``);
-            ``"closed_loop"``, the rates of the model with a controller.
+            ``"inverse_mass_matrix"``, ``"coriolis_matrix"``, ``"nonlinear_effects"``, ``"gravity_effects"``,
+            ``"passive_efforts"``, ``"actuation_matrix"`` (of the `inputs`), ``"energy"`` (kinetic, of gravity, elastic),
+            ``"momentum"``, ``"momentum_matrix"``, ``"center_of_mass"``, ``"configuration_rate"``, ``"state_rates"``,
+            ``"outputs"``; of closures ``"closure_error"``, ``"closure_jacobian"``, ``"closure_bias"`` and ``"closing_step"``: q
+            and v after a step of Newton's method to the constraints, and the norm of the errors before it; of `ports`
+            ``"pose"`` (in inertial axes), ``"twist"``, ``"acceleration"``, ``"accelerometer"``, ``"jacobian"``,
+            ``"jacobian_bias"``, ``"motion_derivatives"``; ``"rates"`` (dq/dt, dv/dt, dx/dt and outputs, of ``q, v, tau``);
+            ``"linear_matrices"`` (A, B, C, D of `linearize` at ``q, v, tau``); ``"closed_loop"``, the rates of the model with a
+            controller.
         parameters : sequence of str, optional
             Names of parameters that are arguments of the programs; others keep their values. Values are not checked.
         inputs : sequence of str, optional
@@ -360,8 +362,8 @@ class Model(Resolved):
         TensorModel
             Its functions: ``forward_dynamics``, ``inverse_dynamics``, ``mass_matrix``, ``inverse_mass_matrix``,
             ``nonlinear_effects``, ``gravity_effects``, ``passive_efforts``, ``momentum``, ``center_of_mass``,
-            ``configuration_rate``, ``state_rates``, ``outputs``, and other terms that `program` knows. A quaternion in q may be of any length: it is divided
-            by it.
+            ``configuration_rate``, ``state_rates``, ``outputs``, and other terms that `program` knows. A quaternion in q may be
+            of any length: it is divided by it.
 
         Raises
         ------

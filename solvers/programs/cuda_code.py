@@ -17,7 +17,7 @@ from titop.solvers.programs.trusted_program import HEALTH
 #: Operations in a function on the device: registers are many, and calls that share numbers in memory are slow.
 _CHUNK = 4000
 #: What the status of a state says, if it is no place of a coordinate.
-NOT_FINITE, NOT_UNIT = -1, -2
+NOT_FINITE, NOT_UNIT, NOT_CLOSED = -1, -2, -3
 #: Begins a kernel's body, for the member or state i.
 THREAD = """\
 {

@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.spatial import Array, solve
+from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
 from titop.blocks.joints.friction_and_limits import CoordinateLimits, stop_bounds
 from titop.blocks.joints.joint import Joint
 from titop.blocks.programs.branches import explored
 from titop.blocks.programs.differentiation import along, jacobian, replaced
 from titop.blocks.programs.program import Program
-from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.interaction_loads import target_motion
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.mechanism.inputs import PortPush
@@ -100,7 +99,7 @@ def _programs(
             [*(system.at.reading(of, a) for of in outputs), *gaps],
             [system.at.reading(of, a) for of in measured],
             [system.healths],
-            [*_closed(recorded), recorded.x] if constrained else [],
+            [*(recorded.closing_step()[of] for of in "qv"), recorded.x] if constrained else [],
         )
     )
     by, both = [*system.p, *system.w, *system.x], np.concatenate([xdot, y])
@@ -176,17 +175,6 @@ def system_states(model: Model) -> list[Signal]:
     rates = signals_of(model, of_all_coordinates(Kind.RATE, model.coordinate_names, ".v"))
     own = map(Signal, model.mechanism.inputs.state_names, model.mechanism.inputs.state_units)
     return [*map(Signal, names, assembly.configuration_units), *rates, *own]
-
-
-def _closed(recorded: Recorded) -> tuple[Array, Array]:
-    """Return configuration and rates, moved to the constraints along the shortest way in sizes of coordinates."""
-    m = recorded.mechanism
-    rows = m.constraints_at(recorded.q, recorded.v)
-    chosen = closed_dynamics.partition_at(m, rows.jacobian, recorded.rank).rows
-    J = rows.jacobian[chosen]
-    back = (J * m.scale.coordinates**2).T
-    off = back @ solve(J @ back, np.column_stack([rows.error[chosen], J @ recorded.v]))
-    return recorded.q - recorded.tangent @ off[:, 0], recorded.v - off[:, 1]
 
 
 def _gaps(recorded: Recorded) -> tuple[tuple[str, ...], list[Array]]:

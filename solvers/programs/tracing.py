@@ -132,7 +132,7 @@ class Recorded:
         return a, health
 
     def hybrid(self, imposed: Array) -> tuple[Array, Array, Array]:
-        """Return accelerations, efforts and health (none with closures) where motions are `imposed` on some coordinates (nv)."""
+        """Return accelerations, efforts and health (none with closures); motions are `imposed` on some coordinates."""
         m, health = self.mechanism, np.ones(self.mechanism.nv, dtype=object)
         a, state = np.where(imposed, self.a, 0.0), (self.q, self.v)
         if m.is_constrained:
@@ -307,6 +307,16 @@ class Recorded:
     def outputs(self) -> dict[str, Array]:
         return {"y": self.read(self.a)}
 
+    def closing_step(self) -> dict[str, Array]:
+        m = self.mechanism
+        rows = m.constraints_at(self.q, self.v)
+        chosen, error = self.partition.rows, m.scale.weights * rows.error
+        J = rows.jacobian[chosen]
+        back = (J * m.scale.coordinates**2).T  # the shortest way in sizes of coordinates
+        off = back @ solve(J @ back, np.column_stack([rows.error[chosen], J @ self.v]))
+        q, v = self.q - self.tangent @ off[:, 0], self.v - off[:, 1]
+        return {"q": q, "v": v, "open": (error @ error) ** 0.5, "health": self.closed_health}
+
     # -- of ports
 
     def _of_ports(self, read: Callable[[str], Array], turned: bool = True) -> Array:
@@ -459,7 +469,8 @@ _NAMES = {
     "q v tau a": "hybrid_dynamics",
     "q v tau": "forward_dynamics forward_dynamics_derivatives rates linear_matrices",
     "q v a": "inverse_dynamics inverse_dynamics_derivatives inertial_inverse_dynamics regressor outputs",
-    "q v": "state_rates nonlinear_effects coriolis_matrix passive_efforts energy momentum configuration_rate closure_bias",
+    "q v": "state_rates nonlinear_effects coriolis_matrix passive_efforts energy momentum configuration_rate closure_bias"
+    " closing_step",
     "q": "mass_matrix inverse_mass_matrix gravity_effects center_of_mass momentum_matrix actuation_matrix"
     " closure_error closure_jacobian",
 }
