@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from titop.blocks.joints.friction_and_limits import CoordinateLimits, stop_bound
 from titop.blocks.joints.joint import Joint
 from titop.blocks.programs.branches import explored
 from titop.blocks.programs.differentiation import along, jacobian, replaced
+from titop.blocks.programs.graph import applied
 from titop.blocks.programs.program import Program
 from titop.solvers.constraints.interaction_loads import target_motion
 from titop.solvers.equilibrium.operating_point import OperatingPoint
@@ -53,14 +55,15 @@ def system_programs(
     outputs: Sequence[Quantity],
     measured: Sequence[Quantity],
     parameters: Sequence[str],
+    limited: int = 0,
 ) -> SystemPrograms:
     """Record a system. What acts at the point acts, where it is no input; quaternions are divided by their norms.
 
-    What is `measured` stands behind outputs and gaps, without derivatives.
+    What is `measured` stands behind outputs and gaps, without derivatives. The first inputs are `limited` to their ranges.
 
     Raises `ModelError` for what cannot be recorded, naming the parameter, or without any the block.
     """
-    record = partial(_programs, point, inputs, outputs, measured)
+    record = partial(_programs, point, inputs, outputs, measured, limited)
     try:
         return record(parameters)
     except ModelError as error:
@@ -86,9 +89,10 @@ def _programs(
     inputs: SystemInputs,
     outputs: Sequence[Quantity],
     measured: Sequence[Quantity],
+    limited: int,
     parameters: Sequence[str],
 ) -> SystemPrograms:
-    system = RecordedSystem(point, inputs, parameters)
+    system = RecordedSystem(point, inputs, parameters, limited)
     recorded, graph, a, sizes = system.recorded, system.recorded.graph, system.a, system.sizes
     names, gaps = _gaps(recorded)
     constrained = recorded.mechanism.is_constrained and not inputs.prescribed.any()
@@ -123,10 +127,11 @@ class RecordedSystem:
     """A system of ``states`` x, ``inputs`` w and ``parameters`` p whose numbers are recorded: see `SystemPrograms`.
 
     - `recorded`: of q, v, ... of its own, which `placed` replaces by what stands for them; `at`: with the efforts that act;
-    - `a`, `healths`: the accelerations, and their health; `sizes` of x, w and p by name.
+    - `a`, `healths`: the accelerations, and their health; `sizes` of x, w and p by name;
+    - `limited`: how many of the first inputs act within the ranges of actuators.
     """
 
-    def __init__(self, point: OperatingPoint, inputs: SystemInputs, parameters: Sequence[str]) -> None:
+    def __init__(self, point: OperatingPoint, inputs: SystemInputs, parameters: Sequence[str], limited: int = 0) -> None:
         model, values = point.model, point.model.parameters()
         nq, nv, nu = model.nq, model.nv, model.nu
         u = np.zeros(nu) if point.u is None else point.u
@@ -140,7 +145,8 @@ class RecordedSystem:
         now = {Kind.EFFORT: rest["tau"], Kind.ACCELERATION: rest["a"], Kind.INPUT: rest["u"]}
         now = {kind: values.astype(object) for kind, values in now.items()}
         wrenches = {port: wrench.astype(object) for port, wrench in (point.wrenches or {}).items()}
-        for number, channel in zip(w, inputs.named, strict=True):
+        shown = [within_range(x, model, of) for x, of in zip(w[:limited], inputs.named, strict=False)]
+        for number, channel in zip([*shown, *w[limited:]], inputs.named, strict=True):
             if channel.kind == Kind.WRENCH:
                 wrenches.setdefault(channel.port, np.zeros(6, dtype=object))[channel.entry] = number
             else:
@@ -165,6 +171,21 @@ class RecordedSystem:
     def placed(self, parts: Sequence[Array]) -> Array:
         """Return recorded numbers, one part behind the other, as functions of x, w and p."""
         return replaced(np.concatenate([np.zeros(0, dtype=object), *parts]), self._in_place)
+
+
+def within_range(number: Any, model: Model, channel: Any) -> Any:
+    """Return what acts of a recorded number as an input: within the range of its actuator."""
+    ranges = model.mechanism.inputs
+    for operation, limits in (("maximum", ranges.lower), ("minimum", ranges.upper)) if channel.kind == Kind.INPUT else ():
+        if np.isfinite(limits[channel.entry]):
+            number = applied(operation, number, float(limits[channel.entry]))
+    return number
+
+
+def resting_within_ranges(point: OperatingPoint) -> OperatingPoint:
+    """Return a point whose inputs are within the ranges of actuators, as they act in closed loop."""
+    ranges = point.model.mechanism.inputs
+    return point if point.u is None else dataclasses.replace(point, u=np.clip(point.u, ranges.lower, ranges.upper))
 
 
 def system_states(model: Model) -> list[Signal]:
