@@ -175,11 +175,7 @@ class ProgramFunction:
             return self.program.at[name]
         names = self.program.names[name]
         if isinstance(value, Mapping):
-            changed = dict(zip(names, self._read(name, None), strict=True))
-            for key in value:
-                if key not in changed:
-                    raise ModelError(Finding("unknown-name", name, key, f"one of {name}", did_you_mean(key, names)))
-            value = list((changed | dict(value)).values())
+            value = [*numbers_by_name(name, value, names, self.program.at[name]).values()]
         array = _real(name, read_state(name, value, names, stacked=True))
         if name == "q" and self.program.quaternions:
             check_quaternions(array, self.program.quaternions, names)
@@ -198,6 +194,13 @@ def named_arguments(program: ModelProgram, name: str, state: Sequence[Any], othe
     if unknown := [of for of in others if of not in known or of in first] or state[len(first) :]:
         raise TypeError(f"{name} takes {', '.join(known)}, each once, not {', '.join(map(str, unknown))}")
     return first | dict(others)
+
+
+def numbers_by_name(argument: str, given: Mapping[str, Any], names: Sequence[str], default: Any) -> dict[str, Any]:
+    """Return the numbers of an argument by their names, by `default` those that are not given. Raises `ModelError`."""
+    if unknown := [name for name in given if name not in names]:
+        raise ModelError(Finding("unknown-name", argument, unknown[0], f"one of {argument}", did_you_mean(unknown[0], names)))
+    return dict(zip(names, np.asarray(default).tolist(), strict=True)) | dict(given)
 
 
 def _real(name: str, array: Array) -> Array:

@@ -23,7 +23,7 @@ from titop.solvers.constraints.interaction_loads import target_motion
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.mechanism.inputs import PortPush
 from titop.solvers.model.model import Model
-from titop.solvers.programs.tracing import Recorded, check_length, naming_blocks
+from titop.solvers.programs.tracing import Recorded, bounded, check_length, naming_blocks
 from titop.solvers.signals.exported import Signal, signals_of
 from titop.solvers.signals.quantities import Kind, Quantity, of_all_coordinates
 from titop.solvers.signals.system_inputs import SystemInputs
@@ -93,9 +93,16 @@ def _programs(
     parameters: Sequence[str],
 ) -> SystemPrograms:
     system = RecordedSystem(point, inputs, parameters, limited)
+    with bounded("inputs and outputs", system.recorded.graph, system.recorded.original):
+        return _recorded(system, outputs, measured, not inputs.prescribed.any())
+
+
+def _recorded(
+    system: RecordedSystem, outputs: Sequence[Quantity], measured: Sequence[Quantity], is_free: bool
+) -> SystemPrograms:
     recorded, graph, a, sizes = system.recorded, system.recorded.graph, system.a, system.sizes
     names, gaps = _gaps(recorded)
-    constrained = recorded.mechanism.is_constrained and not inputs.prescribed.any()
+    constrained = recorded.mechanism.is_constrained and is_free
     xdot, y, seen, health, closed = (
         system.placed(parts)
         for parts in (

@@ -22,7 +22,7 @@ from titop.blocks.constraints.closure import MultiplierClosure
 from titop.blocks.contract.block import Block
 from titop.blocks.programs.branches import explored
 from titop.blocks.programs.differentiation import jacobian, replaced, slopes
-from titop.blocks.programs.graph import Graph, Unknown, array_of
+from titop.blocks.programs.graph import Graph, TooLongError, Unknown, array_of
 from titop.blocks.programs.program import INPUT, Program
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.closed_mechanism import GearConstraint
@@ -39,6 +39,8 @@ from titop.solvers.signals.quantities import DEPENDENT, Quantity
 
 #: Operations of a function beyond which a warning comes, and none is made: LLVM takes 0.1 s, gcc 0.16 s for a thousand.
 LONG, LONGEST = 20_000, 200_000
+#: So many times as many are recorded at most, in some seconds: a third to two thirds of what is recorded is left out again.
+_MOST = 5
 
 
 class Recorded:
@@ -506,7 +508,7 @@ def _snapped(rotation: Array) -> Array:
 
 def traced(function: str, recorded: Recorded) -> Program:
     """Return the program of a function. Raises `ModelError`, naming the block, for what cannot be recorded."""
-    with naming_blocks(function):
+    with naming_blocks(function), bounded(function, recorded.graph, recorded.original):
         return recorded.program(**FUNCTIONS[function].record(recorded))
 
 
@@ -514,12 +516,28 @@ def check_length(where: str, program: Program, mechanism: Mechanism) -> None:
     """Warn of a program whose compilation takes long, before it begins. Raises `ModelError` of one that takes half a minute."""
     count = sum(len(each.values) for each in (program, *(loop.program for loop in program.loops)))
     if count > LONG:
-        rods = ", ".join(block.name for block in mechanism.assembly.blocks_with_coordinates if is_rod(block))
-        advice = f"give {rods} fewer points and coordinates" if rods else "take the model's own function, which has loops"
-        finding = Finding("long-program", where, f"{count} operations", f"up to {LONG}, compiled in seconds", advice)
+        finding = _too_long(where, f"{count} operations", mechanism)
         if count > LONGEST:
             raise ModelError(finding)
         warn([finding], stacklevel=5)
+
+
+def _too_long(where: str, got: str, mechanism: Mechanism) -> Finding:
+    rods = ", ".join(block.name for block in mechanism.assembly.blocks_with_coordinates if is_rod(block))
+    advice = f"give {rods} fewer points and coordinates" if rods else "take the model's own function, which has loops"
+    return Finding("long-program", where, got, f"up to {LONG}, compiled in seconds", advice)
+
+
+@contextmanager
+def bounded(where: str, graph: Graph, mechanism: Mechanism) -> Iterator[None]:
+    """Refuse a program while it is recorded, once it takes so many operations that not all of them can be left out again."""
+    graph.limit = len(graph.values) + _MOST * LONGEST
+    try:
+        yield
+    except TooLongError:
+        raise ModelError(_too_long(where, f"more than {_MOST * LONGEST} operations", mechanism)) from None
+    finally:
+        graph.limit = np.inf
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from titop.solvers.mechanism.coordinates import unit_quaternions
 from titop.solvers.native import calling
 from titop.solvers.native.programs import SystemCode
 from titop.solvers.programs.model_program import ProgramFunction, Recording, recording
-from titop.solvers.programs.tracing import FUNCTIONS, OF_PORTS, check_length, naming_blocks
+from titop.solvers.programs.tracing import FUNCTIONS, OF_PORTS, bounded, check_length, naming_blocks
 
 #: Functions whose derivatives the model has itself.
 _OWN = ("forward_dynamics", "inverse_dynamics")
@@ -213,7 +213,7 @@ class Differentiable:
     def _recorded_derivatives(self, twice: bool) -> Program:
         recorded = self._recording().recorded
         graph, given = recorded.graph, {name: recorded.given[name] for name in self.sizes}
-        with naming_blocks(self.name):
+        with naming_blocks(self.name), bounded(f"derivatives of {self.name}", graph, self.model.mechanism):
             found = {name: slopes for name, slopes in recorded.slopes(self.name).items() if name in given}
             rows = next(iter(found.values())).shape[0]
             found = {name: found.get(name, np.zeros((rows, size), dtype=object)) for name, size in self.sizes.items()}

@@ -301,6 +301,12 @@ def test_long_programs_are_told_before_they_are_compiled(monkeypatch: pytest.Mon
     with pytest.warns(tt.ModelWarning, match=r"forward_dynamics: got .* operations.*give whip fewer points"):
         model.program("forward_dynamics")
     monkeypatch.setattr(tracing, "LONGEST", 500)
+    for function, got in (
+        ("forward_dynamics", r"got \d+ op"),
+        ("forward_dynamics_derivatives", "got more than 2500 operations"),
+    ):
+        with pytest.raises(tt.ModelError, match=got):  # the last while it is recorded
+            model.program(function)
     for export in (lambda: model.program("forward_dynamics"), lambda: tt.export_fmu(model, tmp_path / "whip.fmu")):
         with pytest.raises(tt.ModelError, match="long-program"):
             export()
