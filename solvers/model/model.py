@@ -314,7 +314,7 @@ class Model(Resolved):
         of CuPy if these are NumPy's. ``parameters`` and ``u`` are arrays, or mappings of names to numbers or (n,) arrays.
 
         Beside its arguments it takes ``status``, an array (n,) of int32 that it sets (none of JAX): 0 where all is well, the
-        place, from 1, of a coordinate that has lost its inertia, -1 for results that are not finite, -2 for quaternions of
+        place, from 1, of a coordinate that has lost its inertia, -1 for numbers that are not finite, -2 for quaternions of
         another norm than one. Without it a call waits for the device, and refuses such states.
 
         Parameters

@@ -85,8 +85,9 @@ def cuda_text(program: Program, precision: str = "double") -> str:
         starts = program.quaternions if "q" in function.inputs else ()
         body += "".join(f"    if (!unit(q_ + {start})) {{ found = {NOT_UNIT}; }}\n" for start in starts)
         body += f"    {name}_values({', '.join(f'{of}_' for of in inner)});\n"
-        terms = " + ".join(f"{of}_[{k}]" for of, size in results.items() for k in range(size))
-        body += f"    if (!isfinite({terms or dialect.number(0.0)})) {{ found = found ? found : {NOT_FINITE}; }}\n"
+        zero, numbers = dialect.number(0.0), {**function.inputs, **results}.items()
+        terms = " + ".join(f"{zero} * {of}_[{k}]" for of, size in numbers for k in range(size))
+        body += f"    if (!({terms or zero} == {zero})) {{ found = found ? found : {NOT_FINITE}; }}\n"
         body += health_check(dialect, sizes.get(HEALTH, 0))
         body += "".join(
             f"    {of}[(long long)i * {of}_i + {k} * {of}_k] = {of}_[{k}];\n"
@@ -125,9 +126,9 @@ def export_cuda(program: Program, path: str | Path, precision: str = "double") -
     states as ``size_t``: one thread a state, in blocks of any size. Entry k of state i is ``q[i * q_i + k * q_k]``: with the
     steps ``1, n`` neighbouring threads read neighbouring numbers, with ``7, 1`` arrays have a row of 7 for each state, with
     ``0, 1`` all states share one. Parameters are an array like the others. The status of a state is 0 where all is well, the
-    place, from 1, of a coordinate that has lost its inertia, -1 for results that are not finite, -2 for a quaternion that is
-    no unit one. Compiled as C with ``__device__``, ``__global__`` and the places of threads defined, the same text runs on
-    processors. `Model.on_gpu` compiles and calls it from Python.
+    place, from 1, of a coordinate that has lost its inertia, -1 for arguments or results that are not finite, -2 for a
+    quaternion that is no unit one. Compiled as C with ``__device__``, ``__global__`` and the places of threads defined, the
+    same text runs on processors. `Model.on_gpu` compiles and calls it from Python.
 
     Examples
     --------

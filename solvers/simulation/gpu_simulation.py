@@ -92,7 +92,12 @@ _ADVANCE = """\
     <reach>;
     @real z[<states>], k[<stages>][<states>], sum;
     int j, s, step, found = status[i];
-<check_units>    for (step = 0; step < steps && !found; step++) {
+<check_units>    sum = <zero>;
+    for (c = 0; c < <states>; c++) { sum += <zero> * x[c]; }
+    for (c = 0; c < <inputs>; c++) { sum += <zero> * u[c]; }
+    for (c = 0; c < <parameters>; c++) { sum += <zero> * p[c]; }
+    if (!(sum == <zero>) && !found) { found = <not_finite>; }
+    for (step = 0; step < steps && !found; step++) {
         for (s = 0; s <= <stages> && !found; s++) {
             for (c = 0; c < <states>; c++) {
                 sum = <zero>;
