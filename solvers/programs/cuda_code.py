@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from titop.blocks.basics.errors import Finding, ModelError
@@ -64,6 +64,13 @@ def health_check(dialect: Dialect, count: int) -> str:
     return "".join(f"    if (!({HEALTH}_[{k}] > {least})) {{ found = {k + 1}; }}\n" for k in reversed(range(count)))
 
 
+def _finite_check(dialect: Dialect, sizes: Mapping[str, int], unless: str = "") -> str:
+    """Return a line that sets ``found`` where a number of some arrays is not finite: zero times that is not zero."""
+    zero = dialect.number(0.0)
+    terms = " + ".join(f"{zero} * {of}_[{k}]" for of, size in sizes.items() for k in range(size))
+    return f"    if ({unless}!({terms} == {zero})) {{ found = {NOT_FINITE}; }}\n" if terms else ""
+
+
 def cuda_text(program: Program, precision: str = "double") -> str:
     """Return the kernels of a program's functions, named as these, in CUDA; see `export_cuda`."""
     dialect = cuda_dialect(precision)
@@ -85,10 +92,9 @@ def cuda_text(program: Program, precision: str = "double") -> str:
         starts = program.quaternions if "q" in function.inputs else ()
         body += "".join(f"    if (!unit(q_ + {start})) {{ found = {NOT_UNIT}; }}\n" for start in starts)
         body += f"    {name}_values({', '.join(f'{of}_' for of in inner)});\n"
-        zero, numbers = dialect.number(0.0), {**function.inputs, **results}.items()
-        terms = " + ".join(f"{zero} * {of}_[{k}]" for of, size in numbers for k in range(size))
-        body += f"    if (!({terms or zero} == {zero})) {{ found = found ? found : {NOT_FINITE}; }}\n"
+        body += _finite_check(dialect, results, "!found && ")
         body += health_check(dialect, sizes.get(HEALTH, 0))
+        body += _finite_check(dialect, function.inputs)
         body += "".join(
             f"    {of}[(long long)i * {of}_i + {k} * {of}_k] = {of}_[{k}];\n"
             for of, size in results.items()

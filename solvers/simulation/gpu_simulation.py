@@ -148,7 +148,7 @@ class GpuEnsemble(NamedTuple):
     y : (n, m, ny)
         The outputs that were asked for, with the commands that act from that time on.
     status : (n,) of int32
-        0; or why a member stopped: see `Model.on_gpu`.
+        0; or why a member stopped: see `Model.on_gpu`; -3 if its loops cannot be closed, or steps are too long to keep them so.
     """
 
     t: Array
