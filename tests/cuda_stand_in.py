@@ -33,12 +33,13 @@ SHIM = """\
 static struct { unsigned x; } blockIdx, blockDim, threadIdx;
 """
 _LAUNCH = """
+static void (*const call_{name})({declared}) = {name}; /* an argument may have the kernel's name */
 void run_{name}(unsigned blocks, unsigned threads, {declared});
 void run_{name}(unsigned blocks, unsigned threads, {declared})
 {{
     blockDim.x = threads;
     for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) {{
-        for (threadIdx.x = 0; threadIdx.x < threads; threadIdx.x++) {{ {name}({given}); }}
+        for (threadIdx.x = 0; threadIdx.x < threads; threadIdx.x++) {{ call_{name}({given}); }}
     }}
 }}
 """

@@ -30,6 +30,10 @@ _TRUTHS = {"less", "less_equal", "equal", "not_equal", "and", "or", "not"}
 _LARGEST_EXPONENT = 16
 
 
+class TooLongError(Exception):
+    """More values are recorded than the limit of a `Graph`."""
+
+
 class Graph:
     """What has been recorded: values, each computed from earlier ones.
 
@@ -44,12 +48,16 @@ class Graph:
         self._nominal, self._numbers = nominal or {}, dict[int, float]()
         self.loops: list[PointLoop] = []
         self._looped: dict[tuple[str, tuple[int, ...], bytes], int] = {}
+        #: How many values are recorded at most.
+        self.limit = math.inf
 
     def put(self, operation: str, *arguments: Any) -> Unknown:
         """Return the number of a value, which is recorded if it is new."""
         number = self._recorded.get((operation, arguments))
         if number is None:
             value, number = Value(operation, arguments), Unknown(self, len(self.values))
+            if number.place > self.limit:
+                raise TooLongError
             self._recorded[value] = number
             self.values.append(value)
             self._known.append(arguments[0] if operation == CONSTANT else number)

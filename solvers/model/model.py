@@ -209,6 +209,9 @@ class Model(Resolved):
         outputs: Sequence[str] | None = None,
         at: Any = None,
         controller: Any = None,
+        ports: str | Sequence[str] = (),
+        frame: str = "port",
+        prescribed: Sequence[str] = (),
     ) -> Any:
         """Return functions of the model as straight-line programs: for very many states, C, FMUs and graphics processors.
 
@@ -218,11 +221,17 @@ class Model(Resolved):
         Parameters
         ----------
         functions : str
-            Names of functions: ``"forward_dynamics"``, ``"inverse_dynamics"``, their ``_derivatives``, ``"mass_matrix"``,
-            ``"inverse_mass_matrix"``, ``"nonlinear_effects"``, ``"gravity_effects"``, ``"passive_efforts"``, ``"energy"``
-            (kinetic, of gravity, elastic), ``"momentum"``, ``"center_of_mass"``, ``"configuration_rate"``, ``"state_rates"``,
-            ``"outputs"``; ``"rates"`` (dq/dt, dv/dt, dx/dt and outputs, of ``q, v, tau``) and ``"linear_matrices"`` (A, B, C, D
-            of `linearize` at ``q, v, tau``); ``"closed_loop"``, the rates of the model with a controller.
+            Names of functions: ``"forward_dynamics"``, ``"inverse_dynamics"``, their ``_derivatives``, ``"hybrid_dynamics"`` of
+            what is `prescribed`, ``"inertial_inverse_dynamics"``, ``"regressor"``, ``"mass_matrix"``,
+            ``"inverse_mass_matrix"``, ``"coriolis_matrix"``, ``"nonlinear_effects"``, ``"gravity_effects"``,
+            ``"passive_efforts"``, ``"actuation_matrix"`` (of the `inputs`), ``"energy"`` (kinetic, of gravity, elastic),
+            ``"momentum"``, ``"momentum_matrix"``, ``"center_of_mass"``, ``"configuration_rate"``, ``"state_rates"``,
+            ``"outputs"``; of closures ``"closure_error"``, ``"closure_jacobian"``, ``"closure_bias"`` and ``"closing_step"``: q
+            and v after a step of Newton's method to the constraints, and the norm of the errors before it; of `ports`
+            ``"pose"`` (in inertial axes), ``"twist"``, ``"acceleration"``, ``"accelerometer"``, ``"jacobian"``,
+            ``"jacobian_bias"``, ``"motion_derivatives"``; ``"rates"`` (dq/dt, dv/dt, dx/dt and outputs, of ``q, v, tau``);
+            ``"linear_matrices"`` (A, B, C, D of `linearize` at ``q, v, tau``); ``"closed_loop"``, the rates of the model with a
+            controller.
         parameters : sequence of str, optional
             Names of parameters that are arguments of the programs; others keep their values. Values are not checked.
         inputs : sequence of str, optional
@@ -239,6 +248,12 @@ class Model(Resolved):
             a `Loop`. What acts at that point acts beside the commands; actuators' ranges limit inputs. The members of an
             `LPVModel` follow outputs or parameters of the model by their names, those of a scheduled controller its schedule,
             interpolated at once: sample times do not count.
+        ports : str or sequence of str, optional
+            Of functions of ports: a port, for results as the model's, or several, whose results are stacked.
+        frame : {"port", "world"}
+            Axes of the results of these functions.
+        prescribed : sequence of str, optional
+            Joints or coordinates whose motion is given in hybrid dynamics.
 
         Returns
         -------
@@ -260,7 +275,8 @@ class Model(Resolved):
         (True, array([-4.703]))
         """
         more: dict[str, Any] = {"parameters": parameters, "inputs": inputs, "outputs": outputs, "at": at}
-        return above("program")(self, *functions, **more, controller=controller)
+        of_ports: dict[str, Any] = {"ports": ports, "frame": frame, "prescribed": prescribed}
+        return above("program")(self, *functions, **more, controller=controller, **of_ports)
 
     def linear_program(
         self, inputs: Sequence[str], outputs: Sequence[str], parameters: Sequence[str] = (), at: Any = None
@@ -300,7 +316,7 @@ class Model(Resolved):
         of CuPy if these are NumPy's. ``parameters`` and ``u`` are arrays, or mappings of names to numbers or (n,) arrays.
 
         Beside its arguments it takes ``status``, an array (n,) of int32 that it sets (none of JAX): 0 where all is well, the
-        place, from 1, of a coordinate that has lost its inertia, -1 for results that are not finite, -2 for quaternions of
+        place, from 1, of a coordinate that has lost its inertia, -1 for numbers that are not finite, -2 for quaternions of
         another norm than one. Without it a call waits for the device, and refuses such states.
 
         Parameters
@@ -310,7 +326,7 @@ class Model(Resolved):
         precision : str
             ``"double"`` or ``"single"``.
         **program
-            `parameters`, `inputs`, `outputs` and `at` of `program`; of ``"simulate"`` see `GpuSimulation`.
+            Further arguments of `program`; of ``"simulate"`` see `GpuSimulation`.
 
         Returns
         -------
@@ -348,7 +364,8 @@ class Model(Resolved):
         TensorModel
             Its functions: ``forward_dynamics``, ``inverse_dynamics``, ``mass_matrix``, ``inverse_mass_matrix``,
             ``nonlinear_effects``, ``gravity_effects``, ``passive_efforts``, ``momentum``, ``center_of_mass``,
-            ``configuration_rate``, ``state_rates``, ``outputs``. A quaternion in q may be of any length: it is divided by it.
+            ``configuration_rate``, ``state_rates``, ``outputs``, and other terms that `program` knows. A quaternion in q may be
+            of any length: it is divided by it.
 
         Raises
         ------

@@ -16,7 +16,7 @@ from titop.solvers.arguments.rowwise import read_states, rowwise
 from titop.solvers.model.derivatives import forward_dynamics_derivatives
 from titop.solvers.model.dynamics import forward_dynamics
 from titop.solvers.model.mechanism import Resolved
-from titop.solvers.sensitivities.inertial_parameters import derivatives_by_inertia, regressor_of
+from titop.solvers.sensitivities.inertial_parameters import derivatives_by_inertia, refuse_field, regressor_of
 from titop.solvers.sensitivities.sensitivities import Sensitivities
 
 Model = TypeVar("Model", bound=Resolved)
@@ -117,12 +117,7 @@ def regressor(model: Resolved, q: Any, v: Any, a: Any) -> Array:
     True
     """
     mechanism = model.mechanism
-    if mechanism.assembly.field is not None:
-        expected, advice = (
-            "uniform gravity: what a field does to a body is not linear in mass, moments and inertia",
-            "leave it out",
-        )
-        raise ModelError(Finding("not-linear", "regressor", mechanism.assembly.field.words, expected, advice))
+    refuse_field(mechanism.assembly)
     return regressor_of(mechanism, mechanism.inertial_bodies, q, v, a)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
-from titop.blocks.basics.tolerances import CANCELLED, EPS
+from titop.blocks.basics.tolerances import CANCELLED, EPS, OPEN
 from titop.blocks.programs.program import (
     CONSTANT,
     INPUT,
@@ -70,6 +70,11 @@ class Dialect:
     def least_health(self) -> str:
         """Up to what health a coordinate has lost its inertia."""
         return self.number(CANCELLED if self.precision == "double" else CANCELLED / EPS * SINGLE_EPS)
+
+    @property
+    def most_open(self) -> str:
+        """From what error on, before the last step of Newton's method, closures count as open."""
+        return self.number(OPEN if self.precision == "double" else SINGLE_EPS**0.5)
 
 
 def distinct(program: Program) -> Program:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -31,10 +30,10 @@ from titop.solvers.programs.c_controllers import (
     refuse_function,
     shown_inputs,
 )
-from titop.solvers.programs.system_program import RecordedSystem, system_states
+from titop.solvers.programs.system_program import RecordedSystem, resting_within_ranges, system_states, within_range
 from titop.solvers.programs.tracing import naming_blocks
 from titop.solvers.signals.grammar import MEASURED, read_name
-from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.signals.quantities import Quantity
 from titop.solvers.signals.system_inputs import SystemInputs
 
 #: The function's name, and its arguments.
@@ -67,9 +66,7 @@ def closed_loop(
     point = loop.operating_point
     if point is not None and not isinstance(point, OperatingPoint):
         raise ModelError(Finding("wrong-type", "operating_point", point, "a tt.OperatingPoint", "give what tt.trim returns"))
-    start = read_point(model, at if point is None else point).of(model)
-    if start.u is not None:
-        start = replace(start, u=np.clip(start.u, model.mechanism.inputs.lower, model.mechanism.inputs.upper))
+    start = resting_within_ranges(read_point(model, at if point is None else point).of(model))
     law, family = _read_law(model, loop, parameters)
     units, (trims, rest) = of_point(model, point, law)
     measured = [read_name(model, MEASURED, name) for name in law.inputs]
@@ -83,11 +80,9 @@ def closed_loop(
     known = dict(zip(parameters, system.p, strict=True)) | dict(zip(law.inputs, y, strict=True))
     matrix = np.block([[law.K.A, law.K.B], [law.K.C, law.K.D]]).astype(object) if family is None else _between(family, known)
     both = matrix @ np.concatenate([z, e])
-    commands, ranges, at_once = both[nz:] + rest, model.mechanism.inputs, {number.place for number in (*a, *system.w)}
+    commands, at_once = both[nz:] + rest, {number.place for number in (*a, *system.w)}
     for k, (name, channel) in enumerate(zip(law.outputs, inputs.named, strict=True)):
-        for operation, limits in (("maximum", ranges.lower), ("minimum", ranges.upper)) if channel.kind == Kind.INPUT else ():
-            if np.isfinite(limits[channel.entry]):
-                commands[k] = applied(operation, commands[k], float(limits[channel.entry]))
+        commands[k] = within_range(commands[k], model, channel)
         if isinstance(commands[k], Unknown) and not at_once.isdisjoint(graph.needed([commands[k].place])):
             raise ModelError(algebraic_loop("; ".join(law.inputs), name))
     acting, moving = dict(zip(system.w, commands, strict=True)), dict(zip(a, system.placed([system.a]), strict=True))

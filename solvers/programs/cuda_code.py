@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from titop.blocks.basics.errors import Finding, ModelError
@@ -17,7 +17,7 @@ from titop.solvers.programs.trusted_program import HEALTH
 #: Operations in a function on the device: registers are many, and calls that share numbers in memory are slow.
 _CHUNK = 4000
 #: What the status of a state says, if it is no place of a coordinate.
-NOT_FINITE, NOT_UNIT = -1, -2
+NOT_FINITE, NOT_UNIT, NOT_CLOSED = -1, -2, -3
 #: Begins a kernel's body, for the member or state i.
 THREAD = """\
 {
@@ -64,6 +64,13 @@ def health_check(dialect: Dialect, count: int) -> str:
     return "".join(f"    if (!({HEALTH}_[{k}] > {least})) {{ found = {k + 1}; }}\n" for k in reversed(range(count)))
 
 
+def _finite_check(dialect: Dialect, sizes: Mapping[str, int], unless: str = "") -> str:
+    """Return a line that sets ``found`` where a number of some arrays is not finite: zero times that is not zero."""
+    zero = dialect.number(0.0)
+    terms = " + ".join(f"{zero} * {of}_[{k}]" for of, size in sizes.items() for k in range(size))
+    return f"    if ({unless}!({terms} == {zero})) {{ found = {NOT_FINITE}; }}\n" if terms else ""
+
+
 def cuda_text(program: Program, precision: str = "double") -> str:
     """Return the kernels of a program's functions, named as these, in CUDA; see `export_cuda`."""
     dialect = cuda_dialect(precision)
@@ -85,9 +92,9 @@ def cuda_text(program: Program, precision: str = "double") -> str:
         starts = program.quaternions if "q" in function.inputs else ()
         body += "".join(f"    if (!unit(q_ + {start})) {{ found = {NOT_UNIT}; }}\n" for start in starts)
         body += f"    {name}_values({', '.join(f'{of}_' for of in inner)});\n"
-        terms = " + ".join(f"{of}_[{k}]" for of, size in results.items() for k in range(size))
-        body += f"    if (!isfinite({terms or dialect.number(0.0)})) {{ found = found ? found : {NOT_FINITE}; }}\n"
+        body += _finite_check(dialect, results, "!found && ")
         body += health_check(dialect, sizes.get(HEALTH, 0))
+        body += _finite_check(dialect, function.inputs)
         body += "".join(
             f"    {of}[(long long)i * {of}_i + {k} * {of}_k] = {of}_[{k}];\n"
             for of, size in results.items()
@@ -125,9 +132,9 @@ def export_cuda(program: Program, path: str | Path, precision: str = "double") -
     states as ``size_t``: one thread a state, in blocks of any size. Entry k of state i is ``q[i * q_i + k * q_k]``: with the
     steps ``1, n`` neighbouring threads read neighbouring numbers, with ``7, 1`` arrays have a row of 7 for each state, with
     ``0, 1`` all states share one. Parameters are an array like the others. The status of a state is 0 where all is well, the
-    place, from 1, of a coordinate that has lost its inertia, -1 for results that are not finite, -2 for a quaternion that is
-    no unit one. Compiled as C with ``__device__``, ``__global__`` and the places of threads defined, the same text runs on
-    processors. `Model.on_gpu` compiles and calls it from Python.
+    place, from 1, of a coordinate that has lost its inertia, -1 for arguments or results that are not finite, -2 for a
+    quaternion that is no unit one. Compiled as C with ``__device__``, ``__global__`` and the places of threads defined, the
+    same text runs on processors. `Model.on_gpu` compiles and calls it from Python.
 
     Examples
     --------

@@ -15,12 +15,12 @@ from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.basics.user_input import is_finite
 from titop.blocks.contract.own_coordinates import acceleration_unit, effort_unit, rate_unit
 from titop.blocks.programs import program as straight
-from titop.solvers.arguments.reading import are_ready_rows, as_arrays, check_quaternions, overflow, read_state
+from titop.solvers.arguments.reading import are_ready_rows, as_arrays, check_quaternions, is_world, overflow, read_state
 from titop.solvers.native import calling
 from titop.solvers.native.programs import SystemCode
 from titop.solvers.programs.closed_loop import ARGUMENTS as CLOSED_ARGUMENTS
 from titop.solvers.programs.closed_loop import CLOSED_LOOP, closed_loop
-from titop.solvers.programs.tracing import FUNCTIONS, Recorded, check_length, traced, without_program
+from titop.solvers.programs.tracing import FUNCTIONS, OF_PORTS, Recorded, check_length, traced, without_program
 from titop.solvers.programs.trusted_program import HEALTH, TRUST, trusted
 from titop.solvers.signals.exported import Signal, refuse_twice, state_signals
 from titop.solvers.signals.grammar import INPUT, OUTPUT, read_name, read_names
@@ -44,7 +44,8 @@ class ModelProgram:
     functions : mapping of str to program
         The programs by the functions' names; `titop.blocks.programs.program` says what they are.
     names, units : mapping of str to tuple of str
-        Of the numbers of each input, of the outputs ``y``, and of the states of linear matrices: the rows and columns of ``A``.
+        Of the numbers of each input, of the outputs ``y``, of the states of linear matrices: the rows and columns of ``A``, and
+        of the ``ports``, the first axis of the results of their functions.
     at : mapping of str to array
         The nominal inputs. In systems with closures, the branch at ``at["q"]`` is the one on which the program holds.
     health : float
@@ -174,11 +175,7 @@ class ProgramFunction:
             return self.program.at[name]
         names = self.program.names[name]
         if isinstance(value, Mapping):
-            changed = dict(zip(names, self._read(name, None), strict=True))
-            for key in value:
-                if key not in changed:
-                    raise ModelError(Finding("unknown-name", name, key, f"one of {name}", did_you_mean(key, names)))
-            value = list((changed | dict(value)).values())
+            value = [*numbers_by_name(name, value, names, self.program.at[name]).values()]
         array = _real(name, read_state(name, value, names, stacked=True))
         if name == "q" and self.program.quaternions:
             check_quaternions(array, self.program.quaternions, names)
@@ -197,6 +194,13 @@ def named_arguments(program: ModelProgram, name: str, state: Sequence[Any], othe
     if unknown := [of for of in others if of not in known or of in first] or state[len(first) :]:
         raise TypeError(f"{name} takes {', '.join(known)}, each once, not {', '.join(map(str, unknown))}")
     return first | dict(others)
+
+
+def numbers_by_name(argument: str, given: Mapping[str, Any], names: Sequence[str], default: Any) -> dict[str, Any]:
+    """Return the numbers of an argument by their names, by `default` those that are not given. Raises `ModelError`."""
+    if unknown := [name for name in given if name not in names]:
+        raise ModelError(Finding("unknown-name", argument, unknown[0], f"one of {argument}", did_you_mean(unknown[0], names)))
+    return dict(zip(names, np.asarray(default).tolist(), strict=True)) | dict(given)
 
 
 def _real(name: str, array: Array) -> Array:
@@ -229,6 +233,9 @@ def program(
     outputs: Sequence[str] | None = None,
     at: Any = None,
     controller: Any = None,
+    ports: str | Sequence[str] = (),
+    frame: str = "port",
+    prescribed: Sequence[str] = (),
 ) -> ModelProgram:
     """Return the program of functions of a model: `Model.program`."""
     _refuse_names("function", functions, _ARGUMENTS)
@@ -238,7 +245,11 @@ def program(
         got = "none" if controller is None else "one without a function of it"
         advice = "give both or none"
         raise ModelError(Finding("no-controller", "controller", got, f"one beside the function {CLOSED_LOOP!r}", advice))
-    return programmed(model, functions, recording(model, parameters, inputs, outputs, at), controller)
+    for what, given, own in (("ports", ports, OF_PORTS), ("prescribed", prescribed, {"hybrid_dynamics"})):
+        if bool(read_names(what, given)) != (not own.isdisjoint(functions)):
+            got, advice = given or "none", f"give both or none: functions of these are {', '.join(sorted(own))}"
+            raise ModelError(Finding(f"no-{what}", what, got, "names beside a function of them", advice))
+    return programmed(model, functions, recording(model, parameters, inputs, outputs, at, ports, frame, prescribed), controller)
 
 
 def programmed(model: Any, functions: Sequence[str], recording: Recording, controller: Any = None) -> ModelProgram:
@@ -275,10 +286,19 @@ def _refuse_names(what: str, asked: Sequence[str], known: Collection[str]) -> No
 
 
 def recording(
-    model: Any, parameters: Sequence[str], inputs: Sequence[str], outputs: Sequence[str] | None, at: Any = None
+    model: Any,
+    parameters: Sequence[str],
+    inputs: Sequence[str],
+    outputs: Sequence[str] | None,
+    at: Any = None,
+    ports: str | Sequence[str] = (),
+    frame: str = "port",
+    prescribed: Sequence[str] = (),
 ) -> Recording:
     """Return a model whose functions are recorded, with the arguments of `Model.program`."""
     mechanism = model.mechanism
+    all_ports = read_names("ports", ports)
+    _refuse_names("port", all_ports, mechanism.ports)
     parameters = read_names("parameters", parameters)
     _refuse_names("parameter", parameters, mechanism.parameters())
     if at is None:
@@ -315,10 +335,13 @@ def recording(
     if parameters:
         nominal["parameters"] = np.array([values[name][0] for name in parameters])
     try:
-        recorded = Recorded(mechanism, nominal, parameters, places, efforts, read)
+        of_ports = ports if isinstance(ports, str) else all_ports, is_world(frame), mechanism.prescribed(prescribed)
+        recorded = Recorded(mechanism, nominal, parameters, places, efforts, read, *of_ports)
     except TypeError as error:
         raise without_program(error, "parameters") from error
     names["y"], units["y"] = tuple(x for of in read for x in of.paths), tuple(x for of in read for x in units_of(model, of))
+    if all_ports:
+        names["ports"], units["ports"] = tuple(all_ports), ("m and rad",) * len(all_ports)
     return Recording(recorded, names, units, nominal)
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.solvers.programs.c_code import number_type
 from titop.solvers.programs.cuda_code import NOT_FINITE, NOT_UNIT, cuda_text
-from titop.solvers.programs.model_program import ModelProgram, named_arguments, program, without_health
+from titop.solvers.programs.model_program import ModelProgram, named_arguments, numbers_by_name, program, without_health
 from titop.solvers.programs.trusted_program import HEALTH
 from titop.solvers.support.extras import import_cupy
 
@@ -30,19 +30,11 @@ _NUMBERS = """\
 """
 
 
-def on_gpu(
-    model: Any,
-    function: str,
-    precision: str = "double",
-    parameters: Sequence[str] = (),
-    inputs: Sequence[str] = (),
-    outputs: Sequence[str] | None = None,
-    at: Any = None,
-) -> GpuFunction:
+def on_gpu(model: Any, function: str, precision: str = "double", **arguments: Any) -> GpuFunction:
     """Return a function of a model on a graphics processor: `Model.on_gpu`."""
     number_type(precision)
     xp = import_cupy("Model.on_gpu")
-    return GpuFunction(program(model, function, parameters=parameters, inputs=inputs, outputs=outputs, at=at), precision, xp)
+    return GpuFunction(program(model, function, **arguments), precision, xp)
 
 
 class GpuArrays:
@@ -72,11 +64,8 @@ class GpuArrays:
         if value is None:
             return xp.asarray(default, dtype=self.kind)
         if isinstance(value, Mapping):
-            columns = dict(zip(names, np.asarray(default).tolist(), strict=True))
-            for key in value:
-                if key not in columns:
-                    raise ModelError(Finding("unknown-name", name, key, f"one of {name}", did_you_mean(key, names)))
-            given = [self._array(f"{name}[{key!r}]", each) for key, each in (columns | dict(value)).items()]
+            columns = numbers_by_name(name, value, names, default)
+            given = [self._array(f"{name}[{key!r}]", each) for key, each in columns.items()]
             return xp.stack(xp.broadcast_arrays(*given), axis=-1)
         array = self._array(name, value)
         if array.ndim not in (1, 2) or array.shape[-1] != len(names):

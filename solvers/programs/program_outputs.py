@@ -31,7 +31,8 @@ class RecordedState(Protocol):
     pushes: list[Any]
 
 
-def _port(at: RecordedState, port: str, a: Array) -> PortMotion:
+def port_motion(at: RecordedState, port: str, a: Array) -> PortMotion:
+    """Return the motion of a port."""
     motion: PortMotion = at.mechanism.engine.observations.port_motion(at.mechanism.read_port(port), at.q, at.v, a)
     return motion
 
@@ -46,21 +47,24 @@ def _position(at: RecordedState, of: Quantity, a: Array) -> Array:
     return positions
 
 
-def _acceleration(at: RecordedState, of: Quantity, a: Array) -> Array:
-    motion = _port(at, of.owner, a)
-    return motion.acceleration + np.concatenate([motion.rotation.T @ at.mechanism.engine.gravity, np.zeros(3)])
+def spatial_acceleration(at: RecordedState, port: str, a: Array, classical: bool = False) -> Array:
+    """Return the acceleration (6) of a port in its axes, as `Model.acceleration` does."""
+    motion = port_motion(at, port, a)
+    more = cross(motion.twist[3:], motion.twist[:3]) if classical else 0.0
+    return motion.acceleration + np.concatenate([motion.rotation.T @ at.mechanism.engine.gravity + more, np.zeros(3)])
 
 
 def _angles(at: RecordedState, of: Quantity, a: Array) -> Array:
     def length(x: Any, y: Any) -> Any:
         return x.hypot(y) if isinstance(x, Unknown) else y.hypot(x) if isinstance(y, Unknown) else np.hypot(x, y)
 
-    rotation = _port(at, of.owner, a).rotation
+    rotation = port_motion(at, of.owner, a).rotation
     return explored(euler_angles, rotation, of.sequence, lambda y, x: applied("atan2", y, x), length)
 
 
-def _specific_force(at: RecordedState, of: Quantity, a: Array) -> Array:
-    motion, field = _port(at, of.owner, a), at.mechanism.assembly.field
+def specific_force(at: RecordedState, port: str, a: Array) -> Array:
+    """Return what an accelerometer at a port measures (3), in its axes."""
+    motion, field = port_motion(at, port, a), at.mechanism.assembly.field
     felt = motion.acceleration[:3] + cross(motion.twist[3:], motion.twist[:3])
     return felt if field is None else felt - motion.rotation.T @ field.acceleration(motion.position)
 
@@ -111,15 +115,15 @@ READINGS: dict[Kind, Callable[[Any, Quantity, Array], Array]] = {
     Kind.CONFIGURATION: lambda at, of, a: at.q,
     Kind.INPUT: lambda at, of, a: at.u,
     Kind.OWN_STATE: lambda at, of, a: at.x,
-    Kind.PORT_ACCELERATION: _acceleration,
-    Kind.TWIST: lambda at, of, a: _port(at, of.owner, a).twist,
-    Kind.PLACE: lambda at, of, a: (motion := _port(at, of.owner, a)).rotation.T @ motion.position,
+    Kind.PORT_ACCELERATION: lambda at, of, a: spatial_acceleration(at, of.owner, a),
+    Kind.TWIST: lambda at, of, a: port_motion(at, of.owner, a).twist,
+    Kind.PLACE: lambda at, of, a: (motion := port_motion(at, of.owner, a)).rotation.T @ motion.position,
     Kind.ANGLES: _angles,
-    Kind.POSE: lambda at, of, a: np.concatenate([_port(at, of.owner, a).position, _angles(at, of, a)]),
-    Kind.SPECIFIC_FORCE: _specific_force,
+    Kind.POSE: lambda at, of, a: np.concatenate([port_motion(at, of.owner, a).position, _angles(at, of, a)]),
+    Kind.SPECIFIC_FORCE: lambda at, of, a: specific_force(at, of.owner, a),
     Kind.MOMENTUM: lambda at, of, a: of.factor * at.v,
     Kind.REACTION: _reaction,
-    Kind.OBSERVATION: lambda at, of, a: explored(of.sensor.observed, *_port(at, str(of.sensor.target), 0.0 * a)[:3]),
+    Kind.OBSERVATION: lambda at, of, a: explored(of.sensor.observed, *port_motion(at, str(of.sensor.target), 0.0 * a)[:3]),
     Kind.GAP: lambda at, of, a: _of_interaction(at, of, _gap),
     Kind.CONTACT_FORCE: lambda at, of, a: _of_interaction(at, of, _contact_force),
     **dict.fromkeys(OF_INTERACTIONS, lambda at, of, a: _of_interaction(at, of, _reading)),

@@ -9,26 +9,16 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import CANCELLED, EPS
+from titop.blocks.basics.tolerances import CANCELLED
 from titop.solvers.programs.c_code import CFunction, Dialect, FunctionPrinter, distinct
-from titop.solvers.programs.c_text import (
-    SINGLE_EPS,
-    allowed_error,
-    c_names,
-    c_number,
-    comment,
-    enumeration,
-    fill,
-    stack_bytes,
-    table,
-)
+from titop.solvers.programs.c_text import allowed_error, c_names, c_number, comment, enumeration, fill, stack_bytes, table
 from titop.solvers.programs.model_program import Program
 from titop.solvers.programs.trusted_program import HEALTH
 
 #: Samples of each function in the test, the seed of their states, and how far these are from the nominal one.
 _SAMPLES, _SEED, _SPREAD = 8, 1, 0.3
 #: Arrays whose places are named, and the input that is a structure.
-_NAMED, _PARAMETERS = ("q", "v", "u", "x", "states", "r", "y", "commands", "A"), "parameters"
+_NAMED, _PARAMETERS = ("q", "v", "u", "x", "states", "r", "y", "commands", "A", "ports"), "parameters"
 
 _FINITE = """\
 /* Tells whether numbers are finite. */
@@ -74,14 +64,14 @@ class ProgramText:
         self._fields = c_names(program.names.get(_PARAMETERS, ()))
         self.names: dict[str, str] = dict(self._fields)
         places = ""
-        used = {of for function in self._functions.values() for of in (*function.inputs, *function.outputs)}
-        for kind in (kind for kind in _NAMED if kind in used and program.names[kind]):
+        used = {"ports", *(of for function in self._functions.values() for of in (*function.inputs, *function.outputs))}
+        for kind in (kind for kind in _NAMED if kind in used and program.names.get(kind)):
             own, arrays = c_names(program.names[kind]), ("v", "a", "tau") if kind == "v" else (kind,)
             units = zip(*(program.units[array] for array in arrays), strict=True)
             notes = [f"{path} ({', '.join(unit)})" for path, unit in zip(own, units, strict=True)]
-            title = f"places in {', '.join(f'{array}[]' for array in arrays)}"
+            of = "the first axis" if kind == "ports" else ", ".join(f"{array}[]" for array in arrays)
             places += f"#define {prefix.upper()}_N{kind.upper()} {len(own)}\n\n"
-            places += enumeration(title, f"{prefix}_{kind}", dict(zip(own.values(), notes, strict=True)))
+            places += enumeration(f"places in {of}", f"{prefix}_{kind}", dict(zip(own.values(), notes, strict=True)))
             self.names |= {f"{kind}:{path}": f"{prefix}_{kind}_{name}".upper() for path, name in own.items()}
         printed = {name: self._printed(name) for name in self._functions}
         self.about = [
@@ -134,7 +124,7 @@ class ProgramText:
         call, given, declared = f"{inner}({', '.join(arguments)});\n", self._finite(function.inputs), ""
         if HEALTH in function.outputs:
             count = len(function.outputs[HEALTH].values)
-            least = self._dialect.number(CANCELLED if self._real == "double" else CANCELLED / EPS * SINGLE_EPS)
+            least = self._dialect.least_health
             declared = f"    {self._real} {HEALTH}[{count}];\n    int i;\n"
             call += f"    for (i = 0; i < {count}; i++) {{\n        if (!({HEALTH}[i] > {least})) {{ return i + 1; }}\n    }}\n"
         body = f"{declared}{given}    {call}{self._finite(self._results(name))}    return 0;\n"

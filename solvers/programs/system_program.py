@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -10,19 +11,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.spatial import Array, solve
+from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
 from titop.blocks.joints.friction_and_limits import CoordinateLimits, stop_bounds
 from titop.blocks.joints.joint import Joint
 from titop.blocks.programs.branches import explored
 from titop.blocks.programs.differentiation import along, jacobian, replaced
+from titop.blocks.programs.graph import applied
 from titop.blocks.programs.program import Program
-from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.interaction_loads import target_motion
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.mechanism.inputs import PortPush
 from titop.solvers.model.model import Model
-from titop.solvers.programs.tracing import Recorded, check_length, naming_blocks
+from titop.solvers.programs.tracing import Recorded, bounded, check_length, naming_blocks
 from titop.solvers.signals.exported import Signal, signals_of
 from titop.solvers.signals.quantities import Kind, Quantity, of_all_coordinates
 from titop.solvers.signals.system_inputs import SystemInputs
@@ -54,14 +55,15 @@ def system_programs(
     outputs: Sequence[Quantity],
     measured: Sequence[Quantity],
     parameters: Sequence[str],
+    limited: int = 0,
 ) -> SystemPrograms:
     """Record a system. What acts at the point acts, where it is no input; quaternions are divided by their norms.
 
-    What is `measured` stands behind outputs and gaps, without derivatives.
+    What is `measured` stands behind outputs and gaps, without derivatives. The first inputs are `limited` to their ranges.
 
     Raises `ModelError` for what cannot be recorded, naming the parameter, or without any the block.
     """
-    record = partial(_programs, point, inputs, outputs, measured)
+    record = partial(_programs, point, inputs, outputs, measured, limited)
     try:
         return record(parameters)
     except ModelError as error:
@@ -87,12 +89,20 @@ def _programs(
     inputs: SystemInputs,
     outputs: Sequence[Quantity],
     measured: Sequence[Quantity],
+    limited: int,
     parameters: Sequence[str],
 ) -> SystemPrograms:
-    system = RecordedSystem(point, inputs, parameters)
+    system = RecordedSystem(point, inputs, parameters, limited)
+    with bounded("inputs and outputs", system.recorded.graph, system.recorded.original):
+        return _recorded(system, outputs, measured, not inputs.prescribed.any())
+
+
+def _recorded(
+    system: RecordedSystem, outputs: Sequence[Quantity], measured: Sequence[Quantity], is_free: bool
+) -> SystemPrograms:
     recorded, graph, a, sizes = system.recorded, system.recorded.graph, system.a, system.sizes
     names, gaps = _gaps(recorded)
-    constrained = recorded.mechanism.is_constrained and not inputs.prescribed.any()
+    constrained = recorded.mechanism.is_constrained and is_free
     xdot, y, seen, health, closed = (
         system.placed(parts)
         for parts in (
@@ -100,7 +110,7 @@ def _programs(
             [*(system.at.reading(of, a) for of in outputs), *gaps],
             [system.at.reading(of, a) for of in measured],
             [system.healths],
-            [*_closed(recorded), recorded.x] if constrained else [],
+            [*(recorded.closing_step()[of] for of in "qv"), recorded.x] if constrained else [],
         )
     )
     by, both = [*system.p, *system.w, *system.x], np.concatenate([xdot, y])
@@ -124,10 +134,11 @@ class RecordedSystem:
     """A system of ``states`` x, ``inputs`` w and ``parameters`` p whose numbers are recorded: see `SystemPrograms`.
 
     - `recorded`: of q, v, ... of its own, which `placed` replaces by what stands for them; `at`: with the efforts that act;
-    - `a`, `healths`: the accelerations, and their health; `sizes` of x, w and p by name.
+    - `a`, `healths`: the accelerations, and their health; `sizes` of x, w and p by name;
+    - `limited`: how many of the first inputs act within the ranges of actuators.
     """
 
-    def __init__(self, point: OperatingPoint, inputs: SystemInputs, parameters: Sequence[str]) -> None:
+    def __init__(self, point: OperatingPoint, inputs: SystemInputs, parameters: Sequence[str], limited: int = 0) -> None:
         model, values = point.model, point.model.parameters()
         nq, nv, nu = model.nq, model.nv, model.nu
         u = np.zeros(nu) if point.u is None else point.u
@@ -141,7 +152,8 @@ class RecordedSystem:
         now = {Kind.EFFORT: rest["tau"], Kind.ACCELERATION: rest["a"], Kind.INPUT: rest["u"]}
         now = {kind: values.astype(object) for kind, values in now.items()}
         wrenches = {port: wrench.astype(object) for port, wrench in (point.wrenches or {}).items()}
-        for number, channel in zip(w, inputs.named, strict=True):
+        shown = [within_range(x, model, of) for x, of in zip(w[:limited], inputs.named, strict=False)]
+        for number, channel in zip([*shown, *w[limited:]], inputs.named, strict=True):
             if channel.kind == Kind.WRENCH:
                 wrenches.setdefault(channel.port, np.zeros(6, dtype=object))[channel.entry] = number
             else:
@@ -155,9 +167,8 @@ class RecordedSystem:
         given |= {"a": now[Kind.ACCELERATION], "u": now[Kind.INPUT]}
         pairs = ((graph.input(name, len(new)), new) for name, new in given.items())
         self._in_place = {old: new for before, after in pairs for old, new in zip(before, after, strict=True)}
-        self.a, efforts, self.healths = _accelerations(recorded, inputs.prescribed)
         self.at = copy.copy(recorded)
-        self.at.tau = efforts
+        self.a, self.at.tau, self.healths = recorded.hybrid(inputs.prescribed)
 
     @property
     def rates(self) -> list[Array]:
@@ -169,6 +180,21 @@ class RecordedSystem:
         return replaced(np.concatenate([np.zeros(0, dtype=object), *parts]), self._in_place)
 
 
+def within_range(number: Any, model: Model, channel: Any) -> Any:
+    """Return what acts of a recorded number as an input: within the range of its actuator."""
+    ranges = model.mechanism.inputs
+    for operation, limits in (("maximum", ranges.lower), ("minimum", ranges.upper)) if channel.kind == Kind.INPUT else ():
+        if np.isfinite(limits[channel.entry]):
+            number = applied(operation, number, float(limits[channel.entry]))
+    return number
+
+
+def resting_within_ranges(point: OperatingPoint) -> OperatingPoint:
+    """Return a point whose inputs are within the ranges of actuators, as they act in closed loop."""
+    ranges = point.model.mechanism.inputs
+    return point if point.u is None else dataclasses.replace(point, u=np.clip(point.u, ranges.lower, ranges.upper))
+
+
 def system_states(model: Model) -> list[Signal]:
     """Return the states; plain coordinates and rates have the names of outputs."""
     assembly, names, plain = model.mechanism.assembly, [*model.configuration_names], model.mechanism.plain_coordinates
@@ -177,30 +203,6 @@ def system_states(model: Model) -> list[Signal]:
     rates = signals_of(model, of_all_coordinates(Kind.RATE, model.coordinate_names, ".v"))
     own = map(Signal, model.mechanism.inputs.state_names, model.mechanism.inputs.state_units)
     return [*map(Signal, names, assembly.configuration_units), *rates, *own]
-
-
-def _accelerations(recorded: Recorded, imposed: Array) -> tuple[Array, Array, Array]:
-    """Return accelerations, efforts, and the health of the accelerations; motions are `imposed` on some coordinates (nv)."""
-    if not imposed.any():
-        return recorded.forward[0], recorded.tau, recorded.forward[1]
-    q, v, a, efforts, pushes = recorded.q, recorded.v, recorded.a, recorded.efforts, recorded.pushes
-    if recorded.mechanism.is_constrained:
-        rank = closed_dynamics.rank_of_free(recorded.original, recorded.nominal["q"], imposed)
-        a, found = closed_dynamics.hybrid(recorded.mechanism, q, v, efforts, a, imposed, pushes, held_rank=rank)
-    else:
-        a, found = recorded.passes.resolve(q, v, a, efforts, imposed, pushes)[:2]
-    return a, np.where(imposed, found - (efforts - recorded.tau), recorded.tau), np.ones(0, dtype=object)
-
-
-def _closed(recorded: Recorded) -> tuple[Array, Array]:
-    """Return configuration and rates, moved to the constraints along the shortest way in sizes of coordinates."""
-    m = recorded.mechanism
-    rows = m.constraints_at(recorded.q, recorded.v)
-    chosen = closed_dynamics.partition_at(m, rows.jacobian, recorded.rank).rows
-    J = rows.jacobian[chosen]
-    back = (J * m.scale.coordinates**2).T
-    off = back @ solve(J @ back, np.column_stack([rows.error[chosen], J @ recorded.v]))
-    return recorded.q - recorded.tangent @ off[:, 0], recorded.v - off[:, 1]
 
 
 def _gaps(recorded: Recorded) -> tuple[tuple[str, ...], list[Array]]:

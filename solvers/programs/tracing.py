@@ -22,7 +22,7 @@ from titop.blocks.constraints.closure import MultiplierClosure
 from titop.blocks.contract.block import Block
 from titop.blocks.programs.branches import explored
 from titop.blocks.programs.differentiation import jacobian, replaced, slopes
-from titop.blocks.programs.graph import Graph, Unknown, array_of
+from titop.blocks.programs.graph import Graph, TooLongError, Unknown, array_of
 from titop.blocks.programs.program import INPUT, Program
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.closed_mechanism import GearConstraint
@@ -32,12 +32,15 @@ from titop.solvers.engines.reference.reference_engine import ReferenceEngine
 from titop.solvers.mechanism.inputs import ActingPush, Inputs, OwnPush, PortPush, Push
 from titop.solvers.mechanism.system_parameters import perturbed_assembly
 from titop.solvers.model.mechanism import Mechanism
-from titop.solvers.programs.program_outputs import reading
+from titop.solvers.programs.program_outputs import port_motion, reading, spatial_acceleration, specific_force
+from titop.solvers.sensitivities.inertial_parameters import refuse_field
 from titop.solvers.signals.lines_and_sections import is_rod
 from titop.solvers.signals.quantities import DEPENDENT, Quantity
 
 #: Operations of a function beyond which a warning comes, and none is made: LLVM takes 0.1 s, gcc 0.16 s for a thousand.
 LONG, LONGEST = 20_000, 200_000
+#: So many times as many are recorded at most, in some seconds: a third to two thirds of what is recorded is left out again.
+_MOST = 5
 
 
 class Recorded:
@@ -55,6 +58,10 @@ class Recorded:
     efforts : sequence of int
         Of which coordinates the efforts are inputs of linear models, after ``u``.
     outputs : sequence of Quantity
+    ports : str or sequence of str
+        Of which functions of ports are recorded; several are stacked. `in_world`: in inertial axes, not in those of the ports.
+    imposed : (nv,) array of bool, optional
+        Where motions are imposed in hybrid dynamics.
     """
 
     def __init__(
@@ -65,7 +72,11 @@ class Recorded:
         inputs: Sequence[int] = (),
         efforts: Sequence[int] = (),
         outputs: Sequence[Quantity] = (),
+        ports: str | Sequence[str] = (),
+        in_world: bool = False,
+        imposed: Array | None = None,
     ) -> None:
+        self.ports, self._in_world, self._imposed = ports, in_world, imposed
         self.graph, self.sizes = Graph(at), {name: len(numbers) for name, numbers in at.items()}
         given = {name: self.graph.input(name, size) for name, size in self.sizes.items()}
         self.given = given
@@ -119,18 +130,26 @@ class Recorded:
     @cached_property
     def forward(self) -> tuple[Array, Array]:
         """Accelerations, and the health of each coordinate: its pivot over its inertia at the nominal configuration."""
-        m, none = self.mechanism, np.zeros(self.mechanism.nv, dtype=bool)
-        zero, health = np.zeros(m.nv), self.closed_health
-        if m.is_constrained:
-            a = closed_dynamics.hybrid(m, self.q, self.v, self.efforts, zero, none, self.pushes, held_rank=self.rank)[0]
-            motions = self.partition.motions
-            health[self.partition.independent] = self._relative(motions.T @ self.mass @ motions)
-            return a, health
-        a, _, states = self.passes.resolve(self.q, self.v, zero, self.efforts, none, self.pushes)
-        for node, state in zip(self.passes.nodes, states, strict=True):
-            if node.block.nv:
-                health[node.v] = self._relative(state.M_hat[6:, 6:])
+        a, _, health = self.hybrid(np.zeros(self.mechanism.nv, dtype=bool))
         return a, health
+
+    def hybrid(self, imposed: Array) -> tuple[Array, Array, Array]:
+        """Return accelerations, efforts and health (none with closures); motions are `imposed` on some coordinates."""
+        m, health = self.mechanism, np.ones(self.mechanism.nv, dtype=object)
+        a, state = np.where(imposed, self.a, 0.0), (self.q, self.v)
+        if m.is_constrained:
+            rank = closed_dynamics.rank_of_free(self.original, self.nominal["q"], imposed) if imposed.any() else self.rank
+            a, efforts = closed_dynamics.hybrid(m, *state, self.efforts, a, imposed, self.pushes, held_rank=rank)
+            health = self.closed_health[: 0 if imposed.any() else None]
+            if not imposed.any():
+                motions = self.partition.motions
+                health[self.partition.independent] = self._relative(motions.T @ self.mass @ motions)
+        else:
+            a, efforts, states = self.passes.resolve(*state, a, self.efforts, imposed, self.pushes)
+            for node, of in zip(self.passes.nodes, states, strict=True):
+                if node.block.nv and (free := ~imposed[node.v]).any():
+                    health[np.arange(m.nv)[node.v][free]] = self._relative(of.M_hat[6:, 6:][np.ix_(free, free)])
+        return a, np.where(imposed, efforts - self.driven, self.tau), health
 
     @cached_property
     def partition(self) -> Partition:
@@ -159,10 +178,15 @@ class Recorded:
     def needed(self, a: Array) -> Array:
         """Return the efforts that accelerations need."""
         m = self.mechanism
-        needed = self.engine.dynamics.tree_inverse(self.q, self.v, a, self.pushes) - self.driven
+        needed = self._tree(a) - self.driven
         if not m.is_constrained:
             return needed
         return Shares(self.partition, np.ones(m.nv, dtype=bool), m.scale.coordinates).split(needed)[0]
+
+    def _tree(self, a: Array) -> Array:
+        """Return the efforts that accelerations need in the tree."""
+        found: Array = self.engine.dynamics.tree_inverse(self.q, self.v, a, self.pushes)
+        return found
 
     @cached_property
     def mass(self) -> Array:
@@ -222,8 +246,34 @@ class Recorded:
     def inverse_mass_matrix(self) -> dict[str, Array]:
         return {"inverse": solve(self.mass, np.eye(len(self.mass)).astype(object)), "health": self._relative(self.mass)}
 
+    def hybrid_dynamics(self) -> dict[str, Array]:
+        a, tau, health = self.hybrid(self._imposed)
+        return {"a": a, "tau": tau, "health": health}
+
+    def _bare(self, a: Any) -> Array:
+        found: Array = self.engine.dynamics.bare_inverse(self.q, self.v, a + np.zeros(self.mechanism.nv))
+        return found
+
+    def inertial_inverse_dynamics(self) -> dict[str, Array]:
+        return {"tau": self._bare(self.a) - self.engine.dynamics.weight(self.q)}
+
     def nonlinear_effects(self) -> dict[str, Array]:
-        return {"h": self.engine.dynamics.bare_inverse(self.q, self.v, np.zeros(self.mechanism.nv))}
+        return {"h": self._bare(0.0)}
+
+    def coriolis_matrix(self) -> dict[str, Array]:
+        by_v = jacobian(self._bare(0.0), self.v)  # of terms of second order, and in a world that turns of first order
+        at_rest = replaced(by_v, dict.fromkeys(self.v, 0.0))
+        return {"C": 0.5 * (by_v + at_rest + self.mass @ self.mechanism.bracket(self.v))}
+
+    def actuation_matrix(self) -> dict[str, Array]:
+        u = self.given.get("u", self.tau[:0])
+        rest = dict.fromkeys([*self.v, *self.a, *self.given.get("x", ()), *u], 0.0)
+        return {"B": replaced(jacobian(self.driven - self._tree(self.a), u), rest)}
+
+    def regressor(self) -> dict[str, Array]:
+        refuse_field(self.mechanism.assembly)
+        bodies, state = self.original.inertial_bodies, (x[None] for x in (self.q, self.v, self.a))
+        return {"Y": self.engine.observations.regressors(bodies, *state)[0]}
 
     def gravity_effects(self) -> dict[str, Array]:
         return {"g": self.engine.dynamics.weight(self.q)}
@@ -238,6 +288,18 @@ class Recorded:
     def momentum(self) -> dict[str, Array]:
         return {"momentum": self.engine.observations.momentum(self.q, self.v)}
 
+    def momentum_matrix(self) -> dict[str, Array]:
+        return {"matrix": jacobian(self.momentum()["momentum"], self.v)}
+
+    def closure_error(self) -> dict[str, Array]:
+        return {"error": self.mechanism.constraints_at(self.q, self.v).error}
+
+    def closure_jacobian(self) -> dict[str, Array]:
+        return {"J": self.mechanism.constraints_at(self.q, self.v).jacobian}
+
+    def closure_bias(self) -> dict[str, Array]:
+        return {"bias": self.mechanism.constraints_at(self.q, self.v).bias}
+
     def center_of_mass(self) -> dict[str, Array]:
         return {"center": self.engine.observations.mass_center(self.q)[:3]}
 
@@ -246,6 +308,58 @@ class Recorded:
 
     def outputs(self) -> dict[str, Array]:
         return {"y": self.read(self.a)}
+
+    def closing_step(self) -> dict[str, Array]:
+        m = self.mechanism
+        rows = m.constraints_at(self.q, self.v)
+        chosen, error = self.partition.rows, m.scale.weights * rows.error
+        J = rows.jacobian[chosen]
+        back = (J * m.scale.coordinates**2).T  # the shortest way in sizes of coordinates
+        off = back @ solve(J @ back, np.column_stack([rows.error[chosen], J @ self.v]))
+        q, v = self.q - self.tangent @ off[:, 0], self.v - off[:, 1]
+        return {"q": q, "v": v, "open": (error @ error) ** 0.5, "health": self.closed_health}
+
+    # -- of ports
+
+    def _of_ports(self, read: Callable[[str], Array], turned: bool = True) -> Array:
+        """Return what is read at a port, or stacked at several; vectors (3 k, ...) are `turned` to the axes asked for."""
+
+        def one(port: str) -> Array:
+            found = np.asarray(read(port), dtype=object)
+            if turned and self._in_world:
+                rotation = port_motion(self, port, self.a).rotation
+                found = np.concatenate([rotation @ part for part in np.split(found, len(found) // 3)])
+            return found
+
+        return one(self.ports) if isinstance(self.ports, str) else np.stack([one(port) for port in self.ports])
+
+    def pose(self) -> dict[str, Array]:
+        motion = partial(port_motion, self, a=self.a)
+        rotation, position = (
+            self._of_ports(of, turned=False) for of in (lambda p: motion(p).rotation, lambda p: motion(p).position)
+        )
+        return {"rotation": rotation, "position": position}
+
+    def twist(self) -> dict[str, Array]:
+        return {"V": self._of_ports(lambda port: port_motion(self, port, self.a).twist)}
+
+    def acceleration(self) -> dict[str, Array]:
+        return {"dV": self._of_ports(lambda port: spatial_acceleration(self, port, self.a))}
+
+    def accelerometer(self) -> dict[str, Array]:
+        return {"force": self._of_ports(lambda port: specific_force(self, port, self.a))}
+
+    def jacobian(self) -> dict[str, Array]:
+        return {"J": self._of_ports(lambda port: self.engine.observations.jacobian(port, self.q))}
+
+    def jacobian_bias(self) -> dict[str, Array]:
+        return {"bias": self._of_ports(lambda port: spatial_acceleration(self, port, 0.0 * self.a, classical=self._in_world))}
+
+    def motion_derivatives(self) -> dict[str, Array]:
+        of_twist, of_acceleration = (
+            self.derivatives(found, reverse=False) for each in (self.twist(), self.acceleration()) for found in each.values()
+        )
+        return self.jacobian() | {"dV_dq": of_twist[0], "dA_dq": of_acceleration[0], "dA_dv": of_acceleration[1]}
 
     def state_rates(self) -> dict[str, Array]:
         return {"dx": self.changes}
@@ -305,7 +419,7 @@ class Recorded:
     def forward_dynamics_derivatives(self) -> dict[str, Array]:
         a, health = self.forward
         m, nv, known = self.mechanism, self.mechanism.nv, dict(zip(self.a, a, strict=True))
-        balance = self.engine.dynamics.tree_inverse(self.q, self.v, self.a, self.pushes) - self.efforts
+        balance = self._tree(self.a) - self.efforts
         needed = np.hstack(self.derivatives(balance))
         if not m.is_constrained:
             found = self._of_accelerations(needed)
@@ -352,17 +466,24 @@ class Traced(NamedTuple):
     record: Callable[[Recorded], dict[str, Array]]
 
 
-_STATES = {"q": ("q",), "qv": ("q", "v"), "qva": ("q", "v", "a"), "qvtau": ("q", "v", "tau")}
+#: The names of functions by their arguments; and of those of ports.
+_NAMES = {
+    "q v tau a": "hybrid_dynamics",
+    "q v tau": "forward_dynamics forward_dynamics_derivatives rates linear_matrices",
+    "q v a": "inverse_dynamics inverse_dynamics_derivatives inertial_inverse_dynamics regressor outputs",
+    "q v": "state_rates nonlinear_effects coriolis_matrix passive_efforts energy momentum configuration_rate closure_bias"
+    " closing_step",
+    "q": "mass_matrix inverse_mass_matrix gravity_effects center_of_mass momentum_matrix actuation_matrix"
+    " closure_error closure_jacobian",
+}
+_OF_PORTS = {"q": "pose jacobian", "q v": "twist jacobian_bias", "q v a": "acceleration accelerometer motion_derivatives"}
+OF_PORTS = {name for names in _OF_PORTS.values() for name in names.split()}
 #: The functions that programs know, by name.
 FUNCTIONS = {
-    name: Traced(_STATES[state], getattr(Recorded, name))
-    for state, names in {
-        "qvtau": ("forward_dynamics", "forward_dynamics_derivatives", "rates", "linear_matrices"),
-        "qva": ("inverse_dynamics", "inverse_dynamics_derivatives", "outputs"),
-        "qv": ("state_rates", "nonlinear_effects", "passive_efforts", "energy", "momentum", "configuration_rate"),
-        "q": ("mass_matrix", "inverse_mass_matrix", "gravity_effects", "center_of_mass"),
-    }.items()
-    for name in names
+    name: Traced(tuple(state.split()), getattr(Recorded, name))
+    for table in (_NAMES, _OF_PORTS)
+    for state, names in table.items()
+    for name in names.split()
 }
 
 
@@ -387,7 +508,7 @@ def _snapped(rotation: Array) -> Array:
 
 def traced(function: str, recorded: Recorded) -> Program:
     """Return the program of a function. Raises `ModelError`, naming the block, for what cannot be recorded."""
-    with naming_blocks(function):
+    with naming_blocks(function), bounded(function, recorded.graph, recorded.original):
         return recorded.program(**FUNCTIONS[function].record(recorded))
 
 
@@ -395,12 +516,28 @@ def check_length(where: str, program: Program, mechanism: Mechanism) -> None:
     """Warn of a program whose compilation takes long, before it begins. Raises `ModelError` of one that takes half a minute."""
     count = sum(len(each.values) for each in (program, *(loop.program for loop in program.loops)))
     if count > LONG:
-        rods = ", ".join(block.name for block in mechanism.assembly.blocks_with_coordinates if is_rod(block))
-        advice = f"give {rods} fewer points and coordinates" if rods else "take the model's own function, which has loops"
-        finding = Finding("long-program", where, f"{count} operations", f"up to {LONG}, compiled in seconds", advice)
+        finding = _too_long(where, f"{count} operations", mechanism)
         if count > LONGEST:
             raise ModelError(finding)
         warn([finding], stacklevel=5)
+
+
+def _too_long(where: str, got: str, mechanism: Mechanism) -> Finding:
+    rods = ", ".join(block.name for block in mechanism.assembly.blocks_with_coordinates if is_rod(block))
+    advice = f"give {rods} fewer points and coordinates" if rods else "take the model's own function, which has loops"
+    return Finding("long-program", where, got, f"up to {LONG}, compiled in seconds", advice)
+
+
+@contextmanager
+def bounded(where: str, graph: Graph, mechanism: Mechanism) -> Iterator[None]:
+    """Refuse a program while it is recorded, once it takes so many operations that not all of them can be left out again."""
+    graph.limit = len(graph.values) + _MOST * LONGEST
+    try:
+        yield
+    except TooLongError:
+        raise ModelError(_too_long(where, f"more than {_MOST * LONGEST} operations", mechanism)) from None
+    finally:
+        graph.limit = np.inf
 
 
 @contextmanager

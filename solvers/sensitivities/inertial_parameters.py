@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.inertial_numbers import NAMES, inertial_derivatives
 from titop.blocks.bodies.rigid_body import INERTIAL_NAMES
@@ -54,6 +55,13 @@ class InertialParameters:
             rows = np.array([len(NAMES) * bodies[body] + row for body, row in owned], dtype=int)
             known = self.met[names] = InertialRows(places, tuple(bodies), rows)
         return known
+
+
+def refuse_field(assembly: Assembly) -> None:
+    """Refuse gravity that is a field. Raises `ModelError`."""
+    if assembly.field is not None:
+        expected = "uniform gravity: what a field does to a body is not linear in mass, moments and inertia"
+        raise ModelError(Finding("not-linear", "regressor", assembly.field.words, expected, "leave it out"))
 
 
 def regressor_of(mechanism: Any, bodies: tuple[str, ...], q: Any, v: Any, a: Any) -> Array:

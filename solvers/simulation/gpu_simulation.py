@@ -25,7 +25,16 @@ from titop.solvers.programs.c_code import Dialect, FunctionPrinter
 from titop.solvers.programs.c_controllers import read_controller
 from titop.solvers.programs.c_text import fill, table
 from titop.solvers.programs.controller_text import ControllerText
-from titop.solvers.programs.cuda_code import NOT_FINITE, NOT_UNIT, cuda_dialect, health_check, kernel, normalising, strided
+from titop.solvers.programs.cuda_code import (
+    NOT_CLOSED,
+    NOT_FINITE,
+    NOT_UNIT,
+    cuda_dialect,
+    health_check,
+    kernel,
+    normalising,
+    strided,
+)
 from titop.solvers.programs.model_program import program
 from titop.solvers.programs.on_gpu import GpuArrays
 from titop.solvers.programs.program_text import HEALTH
@@ -36,6 +45,8 @@ from titop.solvers.support.extras import import_cupy
 
 #: Methods, all explicit.
 _METHODS = ("RK23", "RK45", "DOP853")
+#: Steps of Newton's method to the constraints: at the start, and after each step, where the first leaves its error squared.
+_NEWTON, _AGAIN = 20, 2
 
 _RATES = """\
 static __device__ int rates_at(@real *x, const @real *u, const @real *p, @real *rates)
@@ -46,6 +57,26 @@ static __device__ int rates_at(@real *x, const @real *u, const @real *p, @real *
 <check>    return found;
 }
 
+"""
+#: Moves a state to the constraints, of closures and gears.
+_CLOSE = """\
+static __device__ int close_at(@real *x, const @real *u, const @real *p, int steps)
+{
+    @real z[<moved>], open[1] = {<zero>};
+    int c, step;
+    for (step = 0; step < steps; step++) {
+        closed_values(x, u, p, z, open);
+        for (c = 0; c < <moved>; c++) { x[c] = z[c]; }
+<units>    }
+    return open[0] <= <most_open> ? 0 : <not_closed>;
+}
+
+"""
+_START = """\
+    int found = 0;
+<check_units>    if (!found) { found = close_at(x, u, p, <newton>); }
+    status[i] = found;
+    for (c = 0; c < <states>; c++) { states[(size_t)c * n + i] = x[c]; }
 """
 #: Kernels have arrays with a column for each member: states, inputs (efforts, then those of actuators) and parameters.
 _LOAD = """\
@@ -61,7 +92,12 @@ _ADVANCE = """\
     <reach>;
     @real z[<states>], k[<stages>][<states>], sum;
     int j, s, step, found = status[i];
-<check_units>    for (step = 0; step < steps && !found; step++) {
+<check_units>    sum = <zero>;
+    for (c = 0; c < <states>; c++) { sum += <zero> * x[c]; }
+    for (c = 0; c < <inputs>; c++) { sum += <zero> * u[c]; }
+    for (c = 0; c < <parameters>; c++) { sum += <zero> * p[c]; }
+    if (!(sum == <zero>) && !found) { found = <not_finite>; }
+    for (step = 0; step < steps && !found; step++) {
         for (s = 0; s <= <stages> && !found; s++) {
             for (c = 0; c < <states>; c++) {
                 sum = <zero>;
@@ -74,7 +110,7 @@ _ADVANCE = """\
         for (c = 0; c < <states>; c++) { sum += z[c]; }
         if (!isfinite(sum) && !found) { found = <not_finite>; }
         for (c = 0; c < <states> && !found; c++) { x[c] = z[c]; }
-<units>    }
+<units><close>    }
     status[i] = found;
     for (c = 0; c < <states>; c++) { states[(size_t)c * n + i] = x[c]; }
 """
@@ -112,7 +148,7 @@ class GpuEnsemble(NamedTuple):
     y : (n, m, ny)
         The outputs that were asked for, with the commands that act from that time on.
     status : (n,) of int32
-        0; or why a member stopped: see `Model.on_gpu`.
+        0; or why a member stopped: see `Model.on_gpu`; -3 if its loops cannot be closed, or steps are too long to keep them so.
     """
 
     t: Array
@@ -154,15 +190,19 @@ class GpuSimulation:
         Inputs of actuators and blocks, beside those that are commanded, that are given as ``u``.
     outputs : sequence of str
         What is recorded beside the states; see `linearize`.
+    at : array_like (nq,), optional
+        With closures, the configuration at which dependent coordinates are chosen, as in `program`.
 
     Raises
     ------
     ModelError
-        For what `program` and `export_c` refuse; for closures and gears, from which fixed steps drift; for delays and sampling
-        of sensors' and actuators' paths.
+        For what `program` and `export_c` refuse; for delays and sampling of sensors' and actuators' paths.
 
     Notes
     -----
+    Closures and gears are kept as in `simulate`: states are moved to the constraints at the start, there by 20 steps of
+    Newton's method, also from afar and with parameters of their own, and by two after every step of the method.
+
     Called with ``(t, q0=None, v0=None, x0=None, tau=None, u=None, parameters=None, reference=None, seed=0)``: increasing
     output times, start states, constant efforts and inputs to which commands are added, parameters, references of the
     controller. A vector counts for all members, an array (n, .) has a row for each; mappings give numbers or (n,) arrays by
@@ -179,6 +219,7 @@ class GpuSimulation:
         parameters: Sequence[str] = (),
         inputs: Sequence[str] = (),
         outputs: Sequence[str] = (),
+        at: Any = None,
     ) -> None:
         dialect = cuda_dialect(precision)
         advice = "give a tenth of the shortest period, and compare some members with tt.simulate"
@@ -187,9 +228,6 @@ class GpuSimulation:
         if method not in [*_METHODS]:
             expected = f"one of {', '.join(_METHODS)}"
             raise ModelError(Finding("unknown-method", "method", method, expected, did_you_mean(str(method), _METHODS)))
-        if model.mechanism.is_constrained:
-            got, advice = "a system with closures or gears", "simulate it by tt.simulate, stacked"
-            raise ModelError(Finding("no-program", "simulate", got, "a tree, which fixed steps do not leave", advice))
         xp = import_cupy("Model.on_gpu")
         warn(refuse_unsteady(model.mechanism.assembly))
         loop = controller if isinstance(controller, Loop) else Loop(controller)
@@ -214,7 +252,8 @@ class GpuSimulation:
         #: How many outputs are read, and which are recorded.
         self.read, self.observed = len(read), [read.index(path) for path in paths]
         refuse_paths(model, [*names, *read])
-        self.program = program(model, "rates", parameters=parameters, inputs=names, outputs=read)
+        functions = ("rates", "closing_step") if model.is_constrained else ("rates",)
+        self.program = program(model, *functions, parameters=parameters, inputs=names, outputs=read, at=at)
         self.noise = read_noise(loop.noise, measured)
         self.law, self.memory = None, 0
         if self.control is not None:
@@ -243,8 +282,8 @@ class GpuSimulation:
         m, names, at = self._model, self.program.names, self.program.at
         wrong = Finding("bad-times", "t", t, "two or more increasing finite times", "use np.linspace(0, end, n)")
         times = read_array(wrong, lambda times: is_row(times) and len(times) > 1 and (np.diff(times) > 0).all())
-        zero = np.zeros(m.nv)
-        states = [("q0", q0, names["q"], m.neutral()), ("v0", v0, names["v"], zero), ("x0", x0, m.state_names, np.zeros(m.nx))]
+        zero, start = np.zeros(m.nv), at["q"] if m.is_constrained else m.neutral()
+        states = [("q0", q0, names["q"], start), ("v0", v0, names["v"], zero), ("x0", x0, m.state_names, np.zeros(m.nx))]
         loads = [("tau", tau, names["v"], zero), ("u", u, names.get("u", ()), np.zeros(len(names.get("u", ()))))]
         numbers = ("parameters", parameters, names.get("parameters", ()), at.get("parameters", np.zeros(0)))
         read = {each[0]: self._arrays.read(*each) for each in (*states, *loads, numbers)}
@@ -284,16 +323,25 @@ class GpuSimulation:
 
         own = {"rates": Output(rates, (len(rates),)), HEALTH: outputs[HEALTH], "found": outputs["y"]}
         printed, text = replace(function, outputs=own), normalising(dialect) if self.program.quaternions else ""
-        asked = {"rates": ["rates", HEALTH]} | ({"outputs": ["found"]} if self.read else {})
-        for name, results in asked.items():
+        asked = {"rates": (printed, ["rates", HEALTH])} | ({"outputs": (printed, ["found"])} if self.read else {})
+        if closing := self.program.functions.get("closing_step"):
+            moved = Output(closing.outputs["q"].values + closing.outputs["v"].values, (nq + nv,))
+            own = {"moved": moved, "open": closing.outputs["open"]}
+            asked["closed"] = replace(closing, outputs=own), [*own]
+        for name, (of_results, results) in asked.items():
             arguments = {of: f"const {real} *{of}" for of in "xup"} | {of: f"{real} *{of}" for of in results}
-            text += FunctionPrinter(printed, f"{name}_values", results, arguments, dialect, place).printed().text
+            text += FunctionPrinter(of_results, f"{name}_values", results, arguments, dialect, place).printed().text
         rule = tableau(method)
         values = {
             "states": len(rates),
             "inputs": len(self.resting),
             "parameters": len(names.get("parameters", ())),
             "coordinates": nv,
+            "moved": nq + nv,
+            "most_open": dialect.most_open,
+            "not_closed": NOT_CLOSED,
+            "newton": _NEWTON,
+            "close": f"        if (!found) {{ found = close_at(x, u, p, {_AGAIN}); }}\n" if closing else "",
             "stages": rule.end,
             "reach": table(rule.coefficients[: rule.end + 1, : rule.end], real),
             "zero": dialect.number(0.0),
@@ -306,11 +354,13 @@ class GpuSimulation:
             "units": "".join(f"    (void)unit(x + {start});\n" for start in self.program.quaternions),
         }
         marks = {name: str(value) for name, value in values.items()}
-        rates_at, load, advance, observe, sample = (
-            fill(template, "law", real, marks) for template in (_RATES, _LOAD, _ADVANCE, _OBSERVE, _SAMPLE)
+        rates_at, load, advance, observe, sample, close_at, start = (
+            fill(each, "law", real, marks) for each in (_RATES, _LOAD, _ADVANCE, _OBSERVE, _SAMPLE, _CLOSE, _START)
         )
         states, status = f"{real} *__restrict__ states", "int *__restrict__ status"
         given = [f"const {real} *__restrict__ inputs", strided(f"const {real}", "parameters")]
+        if closing:
+            text += close_at + kernel("start", [states, *given, status], load + start)
         text += rates_at + kernel("advance", [states, *given, status, f"{real} h", "int steps"], load + advance)
         if self.read:
             text += kernel("observe", [f"const {states}", *given, f"{real} *__restrict__ y"], load + observe)
@@ -371,6 +421,8 @@ class _Run:
         self._base, self._parameters = columns("tau", "u"), self._arrays.strided(read["parameters"])
         self._limits = [xp.asarray(limit[:, None], kind) for limit in simulation.limits]
         self.inputs = self._limited(self._base + xp.asarray(simulation.resting[:, None], kind))
+        if "closing_step" in simulation.program.functions:
+            self._arrays.launch("start", n, self.states, self.inputs, *self._parameters, self.status)
         self._y = xp.empty((simulation.read, n), kind)
         if simulation.law is not None:
             self._is_first = True

@@ -26,10 +26,17 @@ from titop.solvers.mechanism.kernel_calls import DONE
 from titop.solvers.native import calling
 from titop.solvers.native.programs import SystemCode
 from titop.solvers.programs.model_program import ProgramFunction, Recording, programmed, recording
-from titop.solvers.programs.tracing import FUNCTIONS, check_length, naming_blocks
+from titop.solvers.programs.tracing import FUNCTIONS, OF_PORTS, bounded, check_length, naming_blocks
 
 #: Functions of several results, which have derivatives of their own.
-_SEVERAL = ("rates", "energy", "linear_matrices", "forward_dynamics_derivatives", "inverse_dynamics_derivatives")
+_SEVERAL = (
+    "rates",
+    "energy",
+    "linear_matrices",
+    "forward_dynamics_derivatives",
+    "inverse_dynamics_derivatives",
+    "hybrid_dynamics",
+)
 #: The extra argument of derivatives along a direction: changes of all others, one after the other.
 _ALONG = "along"
 #: So many states at a time have their matrices multiplied by weights or changes.
@@ -51,7 +58,7 @@ class TensorModel:
         Names of the numbers of each argument and, under ``"y"``, of the outputs.
     """
 
-    functions = tuple(name for name in FUNCTIONS if name not in _SEVERAL)
+    functions = tuple(name for name in FUNCTIONS if name not in {*_SEVERAL, *OF_PORTS})
 
     def __init__(
         self,
@@ -206,7 +213,7 @@ class Differentiable:
     def _recorded_derivatives(self, twice: bool) -> Program:
         recorded = self._recording().recorded
         graph, given = recorded.graph, {name: recorded.given[name] for name in self.sizes}
-        with naming_blocks(self.name):
+        with naming_blocks(self.name), bounded(f"derivatives of {self.name}", graph, self.model.mechanism):
             found = {name: slopes for name, slopes in recorded.slopes(self.name).items() if name in given}
             rows = next(iter(found.values())).shape[0]
             found = {name: found.get(name, np.zeros((rows, size), dtype=object)) for name, size in self.sizes.items()}

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, refuse, warn
+from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED, SAME
 from titop.blocks.contract.own_coordinates import in_brackets, rate_unit
 from titop.graph.network.assembly import refuse_unsteady
@@ -24,7 +25,7 @@ from titop.solvers.programs.c_text import c_names, table
 from titop.solvers.programs.controller_text import ControllerText
 from titop.solvers.programs.fmu.fmu_archive import write_fmu
 from titop.solvers.programs.fmu.fmu_description import Variable
-from titop.solvers.programs.system_program import system_programs, system_states
+from titop.solvers.programs.system_program import resting_within_ranges, system_programs, system_states
 from titop.solvers.signals.exported import refuse_twice, signals_of
 from titop.solvers.signals.grammar import MEASURED, OUTPUT, read_name, read_names
 from titop.solvers.signals.quantities import Kind
@@ -86,7 +87,7 @@ def export_fmu(
         Names of parameters that can be tuned in the FMU. Others are constants. What is set there is not checked.
     controller : control.StateSpace, LPVModel, ScheduledController or Loop, optional
         Of sampled time: see `export_c`. It runs inside, with its own clock; its references are inputs, and its commands replace
-        what acts at the point. Actuators' ranges limit them.
+        what acts at the point. Actuators' ranges limit all inputs then, as in `simulate`.
     version : int
         2 or 3, of FMI.
     kinds : sequence of str
@@ -146,7 +147,8 @@ class _System:
     """A model between inputs and outputs, as variables and C; the commands of a controller are its last inputs."""
 
     def __init__(self, at: OperatingPoint, inputs: Any, outputs: Any, parameters: tuple[str, ...], controller: Any) -> None:
-        self.at, self.parameters, model = at, parameters, at.model
+        self.parameters, model = parameters, at.model
+        self.at = at if controller is None else resting_within_ranges(at)
         self.controller = None if controller is None else read_controller(controller, None, model)
         law = None if self.controller is None else self.controller.law
         if self.controller and self.controller.delay > (self.controller.held + SAME) * self.controller.law.sample_time:
@@ -169,7 +171,8 @@ class _System:
         measured = [path for of in self.measured for path in of.paths]
         refuse_paths(model, [*(signal.path for signal in self.inputs.signals), *self.shown, *measured])
         outputs_of = [of for of, _ in self.outputs]
-        self.programs = system_programs(at, self.inputs, outputs_of, self.measured, parameters)
+        limited = 0 if controller is None else self.nu
+        self.programs = system_programs(self.at, self.inputs, outputs_of, self.measured, parameters, limited)
 
     def _starts(self) -> list[float]:
         """Return the values of the inputs at the point, and of the commands at the controller's."""
@@ -179,8 +182,15 @@ class _System:
         wrenches = dict(at.wrenches or {})
         named = self.inputs.named[: self.nu]
         found = [wrenches.get(c.port, np.zeros(6)) if c.kind == Kind.WRENCH else values[c.kind] for c in named]
-        trims = [] if self.controller is None else self.controller.trims[1].tolist()
+        trims = [] if self.controller is None else np.clip(self.controller.trims[1], *self._limits).tolist()
         return [*(float(values[c.entry]) for c, values in zip(named, found, strict=True)), *trims]
+
+    @property
+    def _limits(self) -> Array:
+        """The ranges (2, n) of the commands."""
+        limits, channels = self.at.model.mechanism.inputs, self.inputs.named[self.nu :]
+        rows = [(limits.lower[c.entry], limits.upper[c.entry]) if c.kind == Kind.INPUT else _FREE for c in channels]
+        return np.array(rows, dtype=float).T
 
     def variables(self) -> list[Variable]:
         """Return the variables, in the order of ``runtime.c``."""
@@ -238,11 +248,10 @@ class _System:
             law, P = ControllerText(controller, f"{name}_law", "double"), f"{name}_law".upper()
             more = {"law.h": f"#ifndef {P}\n#define {P}\n{law.header}#endif\n"}
             more["law.c"] = f'#include <math.h>\n#include "law.h"\n{law.source}'
-            channels, inputs = self.inputs.named[self.nu :], mechanism.inputs
-            limits = [(inputs.lower[c.entry], inputs.upper[c.entry]) if c.kind == Kind.INPUT else _FREE for c in channels]
-            rows = ", ".join("{" + ", ".join(map(_DIALECT.number, map(float, pair))) + "}" for pair in limits)
             text += f'#include "law.h"\n#define LAW(name) {name}_law_##name\n#define LAW_DEFAULTS {P}_DEFAULTS\n'
-            text += f"#define LAW_NOT_FINITE {P}_NOT_FINITE\nstatic const double LIMITS[][2] = {{{rows}}};\n"
+            text += (
+                f"#define LAW_NOT_FINITE {P}_NOT_FINITE\nstatic const double LIMITS[][2] = {table(self._limits.T, 'double')};\n"
+            )
         text += "#define CLOSED\n" * (programs.closed is not None)
         for field, (own, results) in _FUNCTIONS.items():
             if (program := getattr(programs, field)) is None:

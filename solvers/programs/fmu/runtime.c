@@ -94,7 +94,7 @@ static int rates_at(const Instance *s, const double *x, double *rates)
     model_rates(x, inputs(s), parameters(s), rates, health);
     for (k = 0; k < HEALTHS; k++)
         if (!(health[k] > LEAST_HEALTH)) return 0;
-    return are_finite(rates, NX);
+    return are_finite(x, NX) && are_finite(rates, NX);
 }
 
 static int find_rates(Instance *s)

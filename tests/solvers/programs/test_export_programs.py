@@ -80,6 +80,22 @@ def test_a_tree_is_the_compiled_engines(precision: str, tolerance: float, tmp_pa
 
 
 @needs_compiler
+def test_motions_of_ports(tmp_path: Path) -> None:
+    """Stacked, with the ports' places in the header."""
+    m, ports = lander().resolve(), ["arm.tip", "hub.A"]
+    program = m.program("pose", "twist", "jacobian", "jacobian_bias", ports=ports, frame="world")
+    names = tt.export_c(program, tmp_path / "c", "lander")
+    assert names["ports:hub.A"] == "LANDER_PORTS_HUB_A"
+    assert "Gives J [2, 6, 7]." in (tmp_path / "c" / "lander.h").read_text()
+    status, said = run_test(tmp_path / "c", "lander")
+    assert status == 0, said
+    compiled, given = CompiledC(tmp_path / "c", "lander"), {of: rows[0] for of, rows in free_states(m).items()}
+    found = np.zeros((2, 6, 7))
+    assert compiled.call("jacobian", given["q"], found) == 0
+    np.testing.assert_allclose(found, [m.jacobian(port, given["q"], frame="world") for port in ports], atol=1e-14)
+
+
+@needs_compiler
 def test_functions_take_no_more_stack_than_is_said(tmp_path: Path) -> None:
     tt.export_c(lander().resolve().program("forward_dynamics_derivatives"), tmp_path / "c", "lander")
     used = stack_used(tmp_path / "c" / "lander.c")

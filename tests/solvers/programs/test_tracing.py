@@ -89,6 +89,89 @@ def test_energies_and_momenta_too(name: str) -> None:
     agree(evaluated(program, "inverse_mass_matrix", one)[0] @ model.mass_matrix(q), np.eye(model.nv))
 
 
+#: Terms that a model has beside these, and functions of ports, by their arguments.
+TERMS = {
+    "inertial_inverse_dynamics": "qva",
+    "coriolis_matrix": "qv",
+    "momentum_matrix": "q",
+    "actuation_matrix": "q",
+    "closure_error": "q",
+    "closure_jacobian": "q",
+    "closure_bias": "qv",
+}
+OF_PORTS = {
+    "pose": "q",
+    "twist": "qv",
+    "acceleration": "qva",
+    "accelerometer": "qva",
+    "jacobian": "q",
+    "jacobian_bias": "qv",
+    "motion_derivatives": "qva",
+}
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+@pytest.mark.parametrize("name", ["a free base", "gears", "a planar loop", "inputs of all kinds", "an orbit", "a planet"])
+def test_terms_and_motions_of_ports(name: str) -> None:
+    """Of trees and loops, on a planet and about an orbit, whose world turns; what is zero is so but for rounding."""
+    model = SYSTEMS[name]().resolve(engine="reference")
+    given, at = closed(model)
+    port, given = model.port_names[-1], {key: rows[1] for key, rows in given.items()}
+    one = given | {"x": np.zeros(model.nx), "u": np.zeros(model.nu)}
+    terms = TERMS if model.mechanism.assembly.field is not None else {**TERMS, "regressor": "qva"}
+    program = model.program(*terms, inputs=model.input_names, at=at)
+    for term, state in terms.items():
+        expected = getattr(model, term)(*(given[key] for key in state))
+        size = max(np.abs(expected).max(initial=0.0), 1.0)  # of the angular momentum in orbit, 1e8
+        np.testing.assert_allclose(evaluated(program, term, one)[0], expected, rtol=0, atol=1e-12 * size)
+    moved = given["v"] + 0.1
+    with pytest.raises(AssertionError):
+        agree(evaluated(program, "coriolis_matrix", one)[0], model.coriolis_matrix(given["q"], moved), 1e-3)
+    for frame in ("port", "world"):
+        program = model.program(*OF_PORTS, ports=port, frame=frame, at=at)
+        for function, state in OF_PORTS.items():
+            axes = {} if function == "pose" else {"frame": frame}
+            expected = getattr(model, function)(port, *(given[key] for key in state), **axes)
+            every = expected if isinstance(expected, tuple) else (expected,)
+            for found, right in zip(evaluated(program, function, one), every, strict=True):
+                np.testing.assert_allclose(found, right, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+@pytest.mark.parametrize("name", ["a free base", "a planar loop"])
+def test_hybrid_dynamics(name: str) -> None:
+    """The motion of the first joint is given, the efforts of all others."""
+    model = SYSTEMS[name]().resolve(engine="reference")
+    given, at = closed(model)
+    q, v, tau, a = (given[key][1] for key in ("q", "v", "tau", "a"))
+    joints = model.coordinate_names[:1]
+    program = model.program("hybrid_dynamics", prescribed=joints, at=at)
+    found = evaluated(program, "hybrid_dynamics", {"q": q, "v": v, "tau": tau, "a": a})
+    for one, right in zip(found, model.hybrid_dynamics(q, v, tau, a, list(joints)), strict=True):
+        agree(one, right, 1e-12)
+    assert found[0][0] == a[0] != model.forward_dynamics(q, v, tau)[0]
+
+
+def test_ports_are_stacked_and_belong_to_functions_of_them() -> None:
+    model = SYSTEMS["a free base"]().resolve(engine="reference")
+    q, ports = states(model, 1)["q"], model.port_names[-2:]
+    program = model.program("jacobian", "pose", ports=ports)
+    assert program.names["ports"] == ports
+    np.testing.assert_allclose(program.jacobian(q)[0], [model.jacobian(port, q[0]) for port in ports], atol=1e-13)
+    assert [each.shape for each in program.pose(q)] == [(1, 2, 3, 3), (1, 2, 3)]
+    for code, functions, more in (
+        ("no-ports", ["jacobian"], {}),
+        ("no-ports", ["mass_matrix"], {"ports": ports}),
+        ("no-prescribed", ["hybrid_dynamics"], {}),
+        ("unknown-port", ["jacobian"], {"ports": ["tip"]}),
+        ("duplicate-port", ["jacobian"], {"ports": ports[:1] * 2}),
+        ("bad-frame", ["jacobian"], {"ports": ports, "frame": "body"}),
+    ):
+        with pytest.raises(tt.ModelError) as error:
+            model.program(*functions, **more)
+        assert [each.code for each in error.value.findings] == [code]
+
+
 def test_stops_and_contacts_are_met_and_left() -> None:
     """At 60 random states of four hinges with stops some touch and some do not: branches are choices."""
     model = SYSTEMS["springs, friction and stops"]().resolve(engine="reference")
@@ -218,6 +301,12 @@ def test_long_programs_are_told_before_they_are_compiled(monkeypatch: pytest.Mon
     with pytest.warns(tt.ModelWarning, match=r"forward_dynamics: got .* operations.*give whip fewer points"):
         model.program("forward_dynamics")
     monkeypatch.setattr(tracing, "LONGEST", 500)
+    for function, got in (
+        ("forward_dynamics", r"got \d+ op"),
+        ("forward_dynamics_derivatives", "got more than 2500 operations"),
+    ):
+        with pytest.raises(tt.ModelError, match=got):  # the last while it is recorded
+            model.program(function)
     for export in (lambda: model.program("forward_dynamics"), lambda: tt.export_fmu(model, tmp_path / "whip.fmu")):
         with pytest.raises(tt.ModelError, match="long-program"):
             export()

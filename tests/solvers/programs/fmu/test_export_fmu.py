@@ -319,6 +319,27 @@ def test_sampled_controller_inside(tmp_path, version, kind, delay):
     assert np.abs(t.u).max() == 6.0  # the motor's limit acts
 
 
+@pytest.mark.parametrize("has_controller", [True, False])
+def test_inputs_at_rest_and_from_outside_are_limited_in_closed_loop(tmp_path, has_controller):
+    """As in `simulate`: what rests at the point, and what the tool sets; without a controller both act as they are."""
+    s = tt.System("arms", gravity=[0, 0, -9.81])
+    for k, limit in enumerate((6.0, 2.0, 3.0)):
+        link = tt.RigidBody(f"link{k}", 1.0, [0, 0, -0.5], 0.1)
+        s.connect("world", link, tt.Revolute(f"hinge{k}", axis=[0, 1, 0], damping=0.5))
+        s.add_actuator(tt.Motor(f"motor{k}", f"hinge{k}", effort_limit=limit))
+    m, u = s.resolve(engine="reference"), [0.0, 5.0, 0.0]
+    point = tt.OperatingPoint(m, np.zeros(3), u=u)
+    K = control.ss([], [], [], [[-2.0, -0.4]], 0.05, inputs=["hinge0_q", "hinge0_v"], outputs=["motor0"])
+    loop = tt.Loop(K, operating_point=point) if has_controller else None
+    outputs = [f"hinge{k}.q" for k in range(3)]
+    tt.export_fmu(m, tmp_path / "a.fmu", ["motor2"], outputs, controller=loop, point=point)
+    r = simulate(tmp_path / "a.fmu", stop=0.5, start_values={"motor2": -9.0})
+    acting = {"controller": loop, "u": [0, 0, -9.0]} if has_controller else {"u": [0, 5.0, -9.0]}
+    t = tt.simulate(m, r["time"], np.zeros(3), np.zeros(3), **acting, rtol=1e-11, atol=1e-12, progress=False)
+    np.testing.assert_allclose(columns(r, *outputs), t.q, atol=1e-9)
+    assert np.abs(t.u).max(axis=0)[1:].tolist() == ([2.0, 3.0] if has_controller else [5.0, 9.0])
+
+
 @pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 def test_lost_inertia_is_an_error(tmp_path):
     """At a state where a coordinate moves no inertia there are no accelerations."""
