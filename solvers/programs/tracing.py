@@ -400,7 +400,7 @@ def check_length(where: str, program: Program, mechanism: Mechanism) -> None:
         finding = Finding("long-program", where, f"{count} operations", f"up to {LONG}, compiled in seconds", advice)
         if count > LONGEST:
             raise ModelError(finding)
-        warn([finding], stacklevel=5)
+        warn([finding])
 
 
 @contextmanager

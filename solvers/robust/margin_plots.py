@@ -37,7 +37,7 @@ def draw_loops(loops: Sequence[str], disks: Array, skew: float, systems: Sequenc
     - `loops`: rows of `disks` (n); more than there are in the systems is one for all at once;
     - `systems`: labels, and what comes back in each loop of what is added there.
     """
-    from matplotlib.figure import Figure
+    from titop.blocks.basics.figure import Figure
 
     count = len(systems[0][1].D)
     figure = Figure(figsize=(9.5, 4.2 * count), layout="constrained")
@@ -67,7 +67,7 @@ def draw_over(
     loops: Sequence[str], parameters: Mapping[str, Array], gain: Array, phase: Array, delay: Array, disk: Array
 ) -> Figure:
     """Draw the margins of a grid over its last parameter, with a line for each combination of the others."""
-    from matplotlib.figure import Figure
+    from titop.blocks.basics.figure import Figure
 
     name, values = list(parameters.items())[-1]
     figure = Figure(figsize=(7, 9), layout="constrained")
