@@ -10,5 +10,5 @@ class Figure(figure.Figure):
 
     def _repr_png_(self) -> bytes:
         written = BytesIO()
-        self.savefig(written, format="png")
+        self.savefig(written, format="png", bbox_inches="tight")
         return written.getvalue()

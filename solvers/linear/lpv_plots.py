@@ -161,7 +161,7 @@ def plot_response(
     else:
         for (i, target), (j, source) in product(enumerate(targets), enumerate(sources)):
             axes[2 * i, j].set_title(f"{source.path} [{source.unit}] to {target.path} [{target.unit}]", fontsize=10)
-            axes[2 * i, j].set_ylabel(f"gain [{target.unit} / ({source.unit})]")
+            axes[2 * i, j].set_ylabel(f"gain [{target.unit} / {source.unit if source.unit.isalnum() else f'({source.unit})'}]")
             axes[2 * i + 1, j].set_ylabel("phase [deg]")
     for axis in axes[-1]:
         axis.set_xlabel("frequency [rad/s]")

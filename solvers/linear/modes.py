@@ -105,7 +105,7 @@ class Modes:
     def _repr_html_(self) -> str:
         head = "mode", "Hz", "damping", "along", "mass", "dominant", "share"
         rows = ([*r[:4], f"{r.share:.1%}" if r.direction else "", r.dominant, f"{r.participation:.0%}"] for r in self.rows)
-        return page("modes", self.title, table("the slowest first", rows, head))
+        return page(self.title, "", table("the slowest first", rows, head))
 
     def __str__(self) -> str:
         lines = [self.title, f"{'mode':>5}{'Hz':>12}{'damping':>10}  {'along':5}{'mass':>7}  dominant"]

@@ -68,8 +68,8 @@ class WorstCaseGain:
     def __str__(self) -> str:
         if np.isinf(self.lower):
             return f"no worst-case gain: unstable or ill-posed with {member_text(self.member)}"
-        where = f"{self.lower:.6g} at {self.omega:.4g} rad/s with {member_text(self.member)}"
-        text = f"worst-case gain between {where} and {self.upper:.6g}"
+        found = f"the lower at {self.omega:.4g} rad/s with {member_text(self.member)}"
+        text = f"worst-case gain between {self.lower:.6g} and {self.upper:.6g}, {found}"
         return f"{text} ({100 * self.left:.3g} % of the box left: give more cells)" if self.left else text
 
 
