@@ -97,7 +97,13 @@ def write_notebooks(stage: Path) -> None:
     left_out = re.compile(r"```text\n.*?```\n|^!\[.*?\]\(.*?\)\n|\.savefig\([^)]*\)(?=\n)", re.DOTALL | re.MULTILINE)
     for page in sorted((stage / PAGES).glob("tutorial_*.md")):
         text = page.read_text(encoding="utf8")
-        jupytext.write(jupytext.reads(left_out.sub("", text), "md"), page.with_suffix(".ipynb"))
+        notebook = jupytext.reads(left_out.sub("", text), "md")
+        notebook.metadata["kernelspec"] = {
+            "name": "python3",
+            "display_name": "Python 3",
+            "language": "python",
+        }  # or Jupyter asks
+        jupytext.write(notebook, page.with_suffix(".ipynb"))
         page.write_text(text.replace("as a notebook", f"as a [notebook]({page.stem}.ipynb)", 1), encoding="utf8")
 
 
