@@ -98,6 +98,7 @@ def write_notebooks(stage: Path) -> None:
     for page in sorted((stage / PAGES).glob("tutorial_*.md")):
         text = page.read_text(encoding="utf8")
         notebook = jupytext.reads(left_out.sub("", text), "md")
+        notebook.cells = [cell for cell in notebook.cells if cell.source.strip()]
         notebook.metadata["kernelspec"] = {
             "name": "python3",
             "display_name": "Python 3",
