@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Frequencies of a curve, and how far (factor) it goes beyond the poles.
 _POINTS, _BEYOND = 600, 30.0
+#: Rounds in which points are added, where a curve changes by more than this (rad, and in the logarithm of its gain).
+_ROUNDS, _STEP = 6, 0.05
 #: Points on the border of a disk.
 _BORDER = 361
 #: Gains that a Nichols chart shows (dB).
@@ -96,8 +98,13 @@ def _draw_nichols(axis: Axes, system: Matrices, label: str) -> None:
     sizes = np.abs(system.poles)
     sizes = sizes[sizes > 0] if np.any(sizes > 0) else np.ones(1)
     omega = np.unique([*np.geomspace(sizes.min() / _BEYOND, sizes.max() * _BEYOND, _POINTS), *sizes.tolist()])
-    G = system.responses(1j * omega)[:, 0, 0]
-    phase, gain = _on_chart(-G / (1 + G))
+    for _ in range(_ROUNDS):  # sharp resonances need more points
+        G = system.responses(1j * omega)[:, 0, 0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            loop = -G / (1 + G)
+            coarse = np.abs(np.log(loop[1:] / loop[:-1])) > _STEP
+        drawn, omega = loop, np.sort([*omega, *np.sqrt(omega[1:] * omega[:-1])[coarse]])
+    phase, gain = _on_chart(drawn)
     axis.plot(phase, gain, label=label, linewidth=1.2)
 
 
