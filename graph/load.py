@@ -93,7 +93,7 @@ def _empty_system(document: Mapping[str, Any], reading: FileReading) -> System:
     if fields.get("gravity") is None and not reading.findings:
         found = f"nothing; {system.gravity.tolist()} m/s^2 is taken"
         expected, advice = "the uniform field, in inertial components", "write gravity = [0, 0, -9.81] below [system]"
-        warn([Finding("no-gravity", "system.gravity", found, expected, advice)], stacklevel=5)
+        warn([Finding("no-gravity", "system.gravity", found, expected, advice)])
     system.world.port_poses.update(world.get("ports", {}))
     return system
 

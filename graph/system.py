@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from titop.blocks.basics.above import above
 from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.notebook import counted
 from titop.blocks.contract.block import Block, PortRef
 from titop.graph.network.include import Included, include
 from titop.graph.network.network import Network
@@ -169,4 +170,4 @@ class System(Network):
         return diagram(self)
 
     def __repr__(self) -> str:
-        return f"System({self.name!r}, {len(self.connections)} connections)"
+        return f"System({self.name!r}, {counted(len(self.connections), 'connection')})"

@@ -27,7 +27,7 @@ def resolve(system: Network, engine: str = "compiled", hold: Any = (), threads: 
     """Check a system and return its model; see `System.resolve`."""
     with collection_paused():
         make_engine, threads = _engine(engine), read_threads(threads)
-        warn(system_findings(system), stacklevel=4)
+        warn(system_findings(system))
         mechanism = Mechanism(_hold(assemble(system), hold), make_engine, threads)
         described = mechanism.parameters()
         if not np.isfinite([x for x, _ in described.values()]).all():
@@ -35,7 +35,7 @@ def resolve(system: Network, engine: str = "compiled", hold: Any = (), threads: 
             unlimited = ((name, x) for name, (x, _) in described.items() if not np.isfinite(x))
             refuse(Finding("not-finite", name, x, "a finite number, as of all parameters", advice) for name, x in unlimited)
         findings = mechanism.check_inertia()
-    warn([*findings, *mechanism.closure_findings()], stacklevel=4)
+    warn([*findings, *mechanism.closure_findings()])
     return Model(mechanism)
 
 

@@ -91,5 +91,8 @@ def test_site(build: dict[str, Any], tmp_path: Path) -> None:
     nbclient.NotebookClient(
         notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
     ).execute()
-    printed = "".join(output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", []))
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert notebook.metadata["kernelspec"]["name"] == "python3"
+    assert sum("image/png" in output.get("data", {}) for output in outputs) == 2  # where the page saves figures
+    printed = "".join(output.get("text", "") for output in outputs)
     assert "('shoulder', 'elbow')" in printed

@@ -7,7 +7,7 @@
 - `spatial`: rotations, twists and wrenches; `pose`: frames in others; `ranks`: numerical ranks;
 - `taylor`, `series_arrays`: numbers with their time derivatives, and arrays of them; `complex_steps`: derivatives by complex
   steps; `differences`: by real differences with step control;
-- `paths`: dotted names; `notebook`: what notebooks show of objects;
+- `paths`: dotted names; `notebook`: what notebooks show of objects; `figure`: figures that they show;
 - `local_files`: safe reading and writing of files; `garbage`: pauses of the garbage collector; `above`: calls of functions
   of upper layers.
 """

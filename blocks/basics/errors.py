@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import pickle
+import sys
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -184,10 +185,13 @@ def list_findings(findings: tuple[Finding, ...]) -> str:
     return f"{len(findings)} findings:\n" + "\n".join(lines)
 
 
-def warn(findings: Iterable[Finding], stacklevel: int = 3) -> None:
-    """Issue a `ModelWarning` for each finding."""
+def warn(findings: Iterable[Finding | str]) -> None:
+    """Issue a `ModelWarning` for each finding, at the line of the user's that led to it."""
     for finding in findings:
-        warnings.warn(str(finding), ModelWarning, stacklevel=stacklevel)
+        level, frame = 1, sys._getframe()
+        while frame.f_back and f"{frame.f_globals.get('__name__')}.".startswith("titop."):
+            level, frame = level + 1, frame.f_back
+        warnings.warn(str(finding), ModelWarning, stacklevel=level)
 
 
 def did_you_mean(name: Any, known: Iterable[Any]) -> str:

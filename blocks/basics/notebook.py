@@ -15,7 +15,8 @@ from titop.blocks.basics.errors import numbers_text
 #: At most so many rows of a table, cells of a row, entries of a value, and points of a curve.
 ROWS, CELLS, ENTRIES, POINTS = 40, 12, 6, 60
 
-GREY = "#666666"
+#: The style of what matters less, in light and dark notebooks.
+FAINT = "opacity:0.7"
 
 
 class Markup(str):
@@ -38,7 +39,7 @@ def escaped(value: Any, longest: int = 40) -> Markup:
 
 def page(title: Any, facts: Any, *parts: str) -> str:
     """Return a ``div`` with a title, a line of facts and what follows."""
-    head = f"<p><b>{escaped(title, 60)}</b> <span style='color:{GREY}'>{escaped(facts, 200)}</span></p>"
+    head = f"<p><b>{escaped(title, 60)}</b> <span style='{FAINT}'>{escaped(facts, 200)}</span></p>"
     return "\n".join(["<div style='font-family:sans-serif;font-size:13px;line-height:1.5'>", head, *parts, "</div>"])
 
 
@@ -62,15 +63,31 @@ def curve(values: Any) -> Markup:
     low, high = min(y, default=0.0), max(y, default=0.0)
     heights = 19 - 18 * (y - low) / (high - low) if high > low else 10 + 0 * y
     points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, heights, strict=True))
-    return Markup(f"<svg width='120' height='20'><polyline points='{points}' fill='none' stroke='#1f77b4'/></svg>")
+    return Markup(f"<svg width='120' height='20'><polyline points='{points}' fill='none' stroke='currentColor'/></svg>")
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number of things: ``"1 state"``, ``"2 states"``."""
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+def member_text(values: Mapping[str, Any]) -> str:
+    """Return the parameters of a member as results tell them."""
+    return ", ".join(f"{name} = {_one(value)}" for name, value in values.items()) or "nominal"
+
+
+def page_of(result: Any, *parts: str) -> str:
+    """Return a page of an object by the first line that it prints, such as ``Model('arm', 2 bodies)``, and parts."""
+    kind, first = type(result).__name__, next(iter(str(result).splitlines()), "")
+    facts = first.removeprefix(f"{kind}(")
+    return page(kind, first if facts == first else facts.removesuffix(")"), *parts)
 
 
 def attributes_page(result: Any) -> str:
     """Return a dataclass as a page: the lines that it prints, and a table of its attributes."""
-    first, *lines = str(result).splitlines() or [""]
+    lines = str(result).splitlines()[1:]
     rows = [(each.name, getattr(result, each.name)) for each in fields(result) if each.repr and each.name[0] != "_"]
-    shown = table("more", ([line] for line in lines)), table("attributes", rows, is_open=False)
-    return page(type(result).__name__, first, *shown)
+    return page_of(result, table("more", ([line] for line in lines)), table("attributes", rows, is_open=False))
 
 
 def _brief(value: Any) -> str:

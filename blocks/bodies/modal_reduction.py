@@ -145,7 +145,7 @@ def _warn_of_rotary_inertia(name: str, part: float) -> None:
     if part > _ROTARY:
         value, expected = f"{100 * part:.2g} % of the inertia as rotary inertia of nodes", "the masses of points"
         advice = "what these do to a body that spins while it deforms is not known: connect rigid bodies at ports there instead"
-        warn([Finding("rotary-inertia", f"{name}.mass", value, expected, advice)], stacklevel=5)
+        warn([Finding("rotary-inertia", f"{name}.mass", value, expected, advice)])
 
 
 def _relative(ports: Sequence[Array], own: Array, sparse: bool) -> Any:

@@ -200,4 +200,4 @@ def _warn_of_coupled_modes(name: str, stiffness: Array, floor: Array, boundary: 
     if coupling > TYPED:
         value = f"modes coupled with the boundary by {coupling:.1e} of their stiffness"
         expected, advice = "modes with the boundary held, which no stiffness couples with it", "check the order of the rows"
-        warn([Finding("coupled-modes", f"{name}.stiffness", value, expected, advice)], stacklevel=5)
+        warn([Finding("coupled-modes", f"{name}.stiffness", value, expected, advice)])

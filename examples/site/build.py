@@ -94,10 +94,17 @@ def write_examples(stage: Path) -> None:
 
 def write_notebooks(stage: Path) -> None:
     """Write each tutorial as a notebook too, without pictures and printed results, which running it shows; link it."""
+    left_out = re.compile(r"```text\n.*?```\n|^!\[.*?\]\(.*?\)\n|\.savefig\([^)]*\)(?=\n)", re.DOTALL | re.MULTILINE)
     for page in sorted((stage / PAGES).glob("tutorial_*.md")):
         text = page.read_text(encoding="utf8")
-        cells = re.sub(r"```text\n.*?```\n|^!\[.*?\]\(.*?\)\n", "", text, flags=re.DOTALL | re.MULTILINE)
-        jupytext.write(jupytext.reads(cells, "md"), page.with_suffix(".ipynb"))
+        notebook = jupytext.reads(left_out.sub("", text), "md")
+        notebook.cells = [cell for cell in notebook.cells if cell.source.strip()]
+        notebook.metadata["kernelspec"] = {
+            "name": "python3",
+            "display_name": "Python 3",
+            "language": "python",
+        }  # or Jupyter asks
+        jupytext.write(notebook, page.with_suffix(".ipynb"))
         page.write_text(text.replace("as a notebook", f"as a [notebook]({page.stem}.ipynb)", 1), encoding="utf8")
 
 

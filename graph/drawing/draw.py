@@ -90,7 +90,8 @@ def _save(figure: Figure, path: str | Path) -> None:
 
 def _figure(system: Network, picture: Outline, layout: Layout) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+
+    from titop.blocks.basics.figure import Figure
 
     notes = _notes(picture)
     width = max(layout.width, 5.0, *(text_width(note, LABEL) + 2 * MARGIN for note in notes))

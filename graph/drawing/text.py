@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, escape
-from titop.blocks.basics.notebook import GREY, Markup, escaped, page, printable, table
+from titop.blocks.basics.notebook import FAINT, Markup, counted, escaped, page, printable, table
 from titop.blocks.contract.block import Block
 from titop.blocks.surroundings.gravity_field import gravity_words
 from titop.graph.checking.system_check import check_system
@@ -24,9 +24,9 @@ def diagram(system: Network) -> str:
     children: dict[str, list[Connection]] = {}
     for connection in system.connections:
         children.setdefault(connection.parent.block.name, []).append(connection)
-    counted = [part for part in (f"{len(system.connections)} connections", constraint_count(system)) if part]
+    counts = [part for part in (counted(len(system.connections), "connection"), constraint_count(system)) if part]
     gravity = getattr(system.gravity, "words", None) or f"gravity {system.gravity.tolist()} m/s^2"
-    lines = [f"{system.name}: {', '.join(counted)}, {gravity}", "world"]
+    lines = [f"{system.name}: {', '.join(counts)}, {gravity}", "world"]
     seen = {"world"}
     for name in dict.fromkeys(["world", *(c.parent.block.name for c in system.connections)]):
         if name == "world" or name not in seen:
@@ -53,7 +53,7 @@ def constraint_count(system: Network) -> str:
     """Return the numbers of closures and gears, such as ``"2 closures, 1 gear"``; empty without any."""
     words = [gear.word for gear in system.gears]
     counts = (("closure", len(system.loops)), ("gear", words.count("gear")), ("relation", words.count("relation")))
-    return ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts if count)
+    return ", ".join(counted(count, what) for what, count in counts if count)
 
 
 def _branches(root: str, children: dict[str, list[Connection]], seen: set[str]) -> Iterator[str]:
@@ -173,7 +173,7 @@ def system_html(system: Network) -> str:
     _, warnings = check_system(system)
     mass = sum(box.mass for box in picture.boxes)
     nv = sum(box.nv for box in picture.boxes)
-    counts = (f"{len(system.connections)} connections", constraint_count(system), f"{nv} coordinates")
+    counts = counted(len(system.connections), "connection"), constraint_count(system), counted(nv, "coordinate")
     facts = ", ".join([*filter(None, counts), f"{mass:.4g} kg, {gravity_words(system.gravity)}"])
     findings = *_findings("wrong", _RED, picture.findings), *_findings("suspicious", _AMBER, warnings)
     return page(system.name, facts, *findings, *_tree(picture), *_tables(system, picture))
@@ -219,7 +219,7 @@ def _branch(picture: Outline, children: dict[int, list[tuple[int, str]]], root: 
                 if picture.boxes[position].kind == "group":
                     stack.append((position, depth + 1, ""))
                     continue
-                at = f"<span style='color:{GREY}'>at {escaped(port)}</span> " if port else ""
+                at = f"<span style='{FAINT}'>at {escaped(port)}</span> " if port else ""
                 hung = f"{at}{_label(picture, position)} → "
                 stack += [(child, depth + 1, hung) for child, _ in children.get(position, [])]
     yield "</details>" * opened
@@ -227,7 +227,7 @@ def _branch(picture: Outline, children: dict[int, list[tuple[int, str]]], root: 
 
 def _label(picture: Outline, position: int) -> Markup:
     box = picture.boxes[position]
-    details = f" <span style='color:{GREY}'>{html.escape(', '.join(box.details))}</span>" if box.details else ""
+    details = f" <span style='{FAINT}'>{html.escape(', '.join(box.details))}</span>" if box.details else ""
     faults = f" <span style='color:{_RED}'>{html.escape(', '.join(box.faults))}</span>" if box.faults else ""
     return Markup(f"<b>{html.escape(box.name)}</b>{details}{faults}")
 

@@ -64,7 +64,7 @@ def build(robot: Robot, gravity: Any, base: str = "fixed") -> Built:
             report.error(found.code, found.where, found.value, found.expected, advice)
     if report.findings or system.reader.findings:
         raise ModelError([*report.findings, *system.reader.findings])
-    warn(report.warnings(), stacklevel=4)
+    warn(report.warnings())
     bodies[WORLD] = system.world
     for element in robot.joints:
         _connect(system, element, joints[element.name], bodies)

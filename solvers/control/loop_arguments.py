@@ -54,7 +54,7 @@ def read_loop(
             rest = model, exchange, k, each.reference, operating[k], times, saturate
             controllers.append(_connect(law, each, generators[k], *rest))
             findings += suspicions(controllers[k], operating[k], wrenches, (float(times[0]), q, v))
-    warn(findings, stacklevel=5)
+    warn(findings)
     if several:
         _rest(model, controllers, operating)
     sampled = [each for each in controllers if isinstance(each, SampledController)]

@@ -210,7 +210,7 @@ def _follow(curve: Curve, longest: float, within: tuple[float, float], steps: in
     if not end:
         reached = f"a load factor of {stations[-1].y[0]:.4g} after {steps} steps"
         expected, advice = f"one of {within[0]:g} or {within[1]:g}", "raise steps or longest, or narrow within"
-        warn([Finding("path-goes-on", "equilibrium_path", reached, expected, advice)], stacklevel=4)
+        warn([Finding("path-goes-on", "equilibrium_path", reached, expected, advice)])
     return _path(stations, kinds, end)
 
 

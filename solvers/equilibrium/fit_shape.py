@@ -118,7 +118,7 @@ def _fit(model: Model, poses: Mapping[str, tuple[Pose, bool]], sought: list[int]
     if rank < len(sought):
         value, expected = f"{rank} of {len(sought)} coordinates are determined", "measurements that determine all coordinates"
         advice = "measure more ports, or orientations, or name fewer coordinates; the others stay near the start"
-        warn([Finding("undetermined", "measured", value, expected, advice)], stacklevel=4)
+        warn([Finding("undetermined", "measured", value, expected, advice)])
     return FittedShape(q, dict(_errors(model, poses, q)), rank)
 
 

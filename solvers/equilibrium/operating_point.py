@@ -327,7 +327,11 @@ class OperatingPoint:
 
     def _repr_html_(self) -> str:
         first, *lines = str(self).splitlines()
-        return page(self.model.name, first, table("values", (line.strip().split(" = ") for line in lines)))
+        return page(
+            "operating point",
+            first.removeprefix("operating point of "),
+            table("values", (line.strip().split(" = ") for line in lines)),
+        )
 
     def __str__(self) -> str:
         model = self.model

@@ -228,7 +228,7 @@ def _under_loads(
         advice = "start from a guess next to the equilibrium that is meant"
         advice += ', or ask for prefer="stable"' if len(other.growing) else ""
         value = f"an equilibrium, {other.stability}, that raising the loads does not lead to"
-        warn([Finding("other-branch", "trim", value, f"a connected one, but {ended}", advice)], stacklevel=4)
+        warn([Finding("other-branch", "trim", value, f"a connected one, but {ended}", advice)])
         return other
     return anywhere(course) if raised is None else raised
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
-from titop.blocks.basics.notebook import page, table
+from titop.blocks.basics.notebook import page_of, table
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import read_array
@@ -29,7 +29,7 @@ from titop.solvers.lft.moving_equilibria import MovingCoordinate
 from titop.solvers.lft.several_rates import join_closings, read_controllers
 from titop.solvers.lft.uncertainty import Uncertain
 from titop.solvers.linear.path_series import PathTiming, without_fractions
-from titop.solvers.linear.state_space import named_signals, named_system, signal_tables
+from titop.solvers.linear.state_space import named_signals, named_system, signal_tables, sizes_text
 
 if TYPE_CHECKING:
     from control import StateSpace
@@ -428,10 +428,10 @@ class LFTModel(LFTArithmetic):
         head = "name", "kind", "repetitions", "least", "nominal", "most", "unit"
         rows = ((b.name, b.kind, b.repetitions, b.lower, b.nominal, b.upper, b.unit) for b in self.blocks)
         (states, inputs, outputs), (w, z) = named_signals(self.M), self.channels
-        return page(self.M.name, str(self), table("blocks", rows, head), *signal_tables(states, inputs[w:], outputs[z:]))
+        return page_of(self, table("blocks", rows, head), *signal_tables(states, inputs[w:], outputs[z:]))
 
     def __repr__(self) -> str:
         blocks = ", ".join(f"{block.name}: {block.repetitions}" for block in self.blocks)
         w, z = self.channels
-        sizes = f"{self.M.nstates} states, {self.M.ninputs - w} inputs, {self.M.noutputs - z} outputs"
+        sizes = sizes_text(self.M.nstates, self.M.ninputs - w, self.M.noutputs - z)
         return f"LFTModel({self.M.name!r}, {blocks}; {sizes})"

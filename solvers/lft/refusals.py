@@ -220,7 +220,7 @@ def warn_of_motion(point: OperatingPoint, a: Array) -> None:
         where = f"point: {point.model.coordinate_names[worst]}"
         findings.append(Finding("no-equilibrium", where, found, "no acceleration", advice))
     if findings:
-        warn(findings, stacklevel=4)
+        warn(findings)
 
 
 def warn_of_error(error: float) -> None:
@@ -228,4 +228,4 @@ def warn_of_error(error: float) -> None:
     if error > _COARSE:
         found, expected = f"errors up to {error:.2g} of the response", f"{_COARSE:g} or less"
         advice = "give smaller tolerances, leave outputs out that are functions or angles, or narrow the ranges"
-        warn([Finding("coarse-fit", "lft", found, expected, advice)], stacklevel=4)
+        warn([Finding("coarse-fit", "lft", found, expected, advice)])

@@ -184,8 +184,8 @@ def _assemble(
     if points is not None:
         _warn_away_from_equilibria(points, results, results.states[kept])
     if valid.any():
-        warn([*spin_findings(model, results.q[valid], results.v[valid]), *family.findings()], stacklevel=4)
-        warn(switching_findings(model, results.q[valid], results.v[valid]), stacklevel=4)
+        warn([*spin_findings(model, results.q[valid], results.v[valid]), *family.findings()])
+        warn(switching_findings(model, results.q[valid], results.v[valid]))
     shape = tuple(len(values) for values in axes.values()) if grid else (len(valid),)
     recipe, search = family.recipe, dict[str, Any]()
     if points is None:
@@ -218,7 +218,7 @@ def _warn_of_failures(family: FamilyMembers, targets: Array) -> None:
     where = "; ".join(f"at {family.values(targets[row])}" for row in rows[:_NAMED]) + ("; ..." if len(rows) > _NAMED else "")
     got, expected = f"no equilibrium at {len(rows)} of {len(targets)} points: {reasons[0]}", "one at each"
     advice = "more unknowns, another guess, or other values may find them; .failed gives the reason of each"
-    warn([Finding("no-equilibrium", f"lpv {where}", got, expected, advice)], stacklevel=5)
+    warn([Finding("no-equilibrium", f"lpv {where}", got, expected, advice)])
 
 
 def _warn_away_from_equilibria(points: Sequence[OperatingPoint], results: Results, states: Array) -> None:
@@ -233,7 +233,7 @@ def _warn_away_from_equilibria(points: Sequence[OperatingPoint], results: Result
         got = f"{away} of {len(parts)}; the worst, points[{row}], with {most:.3g}"
         where = f"points: {model.coordinate_names[rates[column]]}"
         advice = "trim them: leave points= out"
-        warn([Finding("no-equilibrium", where, got, "points without acceleration", advice)], stacklevel=4)
+        warn([Finding("no-equilibrium", where, got, "points without acceleration", advice)])
 
 
 def _read_parameters(guess: OperatingPoint, parameters: Any, grid: bool) -> dict[str, Array]:

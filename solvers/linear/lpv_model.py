@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.notebook import page, table
+from titop.blocks.basics.notebook import page_of, table
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.joints.quaternion_joints import QUATERNION_NAMES
@@ -21,7 +21,7 @@ from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.linear.lpv_files import AXES, MATRICES, SIGNALS, TRIMS, load_lpv, save_lpv
 from titop.solvers.linear.lpv_interpolation import GridInterpolation, ListInterpolation
 from titop.solvers.linear.lpv_plots import Colours, draw_poles, plot_response, track_poles
-from titop.solvers.linear.state_space import named_signals, named_system, read_linear, signal_tables
+from titop.solvers.linear.state_space import named_signals, named_system, read_linear, signal_tables, sizes_text
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.signals.exported import Signal, numbers_by_name
 from titop.solvers.support.archive import MAX_BYTES
@@ -377,9 +377,9 @@ class LPVModel:
         axes = ((name, self.units.get(name, ""), len(x), min(x), max(x)) for name, x in self.parameters.items())
         failed = ((str(point), reason) for point, reason in self.failed.items())
         parts = table("parameters", axes, ("name", "unit", "values", "least", "most")), table("without equilibrium", failed)
-        return page(self.name, str(self), *parts, *signal_tables(self.states, self.inputs, self.outputs))
+        return page_of(self, *parts, *signal_tables(self.states, self.inputs, self.outputs))
 
     def __repr__(self) -> str:
         axes = ", ".join(f"{name}: {len(values)}" for name, values in self.parameters.items())
-        sizes = f"{len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
+        sizes = sizes_text(len(self.states), len(self.inputs), len(self.outputs))
         return f"LPVModel({self.name!r}, {axes}; {sizes}; {int(self.valid.sum())} of {self.valid.size} points valid)"

@@ -54,7 +54,7 @@ def draw_poles(poles: Array, name: str, colours: Colours, limits: Any = None, lo
 
     Raises `ModelError` for unusable limits.
     """
-    from matplotlib.figure import Figure
+    from titop.blocks.basics.figure import Figure
 
     expected, advice = "(least, greatest real part, least, greatest imaginary part)", "such as (-5, 1, 0, 30)"
     wrong = Finding("wrong-type", "limits", limits, expected, advice)
@@ -122,7 +122,7 @@ def plot_response(
     Phases have no jumps: between frequencies they turn by less than 60 degrees. At undamped poles and zeros they turn as if
     these were damped a little. Members begin within half a turn of each other.
     """
-    from matplotlib.figure import Figure
+    from titop.blocks.basics.figure import Figure
 
     systems, colours = _fan(models) if values is None else read_members(models, values)[1:]
     for k, system in enumerate(systems):
@@ -161,7 +161,7 @@ def plot_response(
     else:
         for (i, target), (j, source) in product(enumerate(targets), enumerate(sources)):
             axes[2 * i, j].set_title(f"{source.path} [{source.unit}] to {target.path} [{target.unit}]", fontsize=10)
-            axes[2 * i, j].set_ylabel(f"gain [{target.unit} / ({source.unit})]")
+            axes[2 * i, j].set_ylabel(f"gain [{target.unit} / {source.unit if source.unit.isalnum() else f'({source.unit})'}]")
             axes[2 * i + 1, j].set_ylabel("phase [deg]")
     for axis in axes[-1]:
         axis.set_xlabel("frequency [rad/s]")

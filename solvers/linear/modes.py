@@ -103,7 +103,9 @@ class Modes:
         return result
 
     def _repr_html_(self) -> str:
-        return page("modes", self.title, table("the slowest first", self.rows, ModeRow._fields))
+        head = "mode", "Hz", "damping", "along", "mass", "dominant", "share"
+        rows = ([*r[:4], f"{r.share:.1%}" if r.direction else "", r.dominant, f"{r.participation:.0%}"] for r in self.rows)
+        return page(self.title, "", table("the slowest first", rows, head))
 
     def __str__(self) -> str:
         lines = [self.title, f"{'mode':>5}{'Hz':>12}{'damping':>10}  {'along':5}{'mass':>7}  dominant"]
@@ -124,7 +126,7 @@ class Modes:
         -------
         matplotlib.figure.Figure
         """
-        from matplotlib.figure import Figure
+        from titop.blocks.basics.figure import Figure
 
         has_mass = bool(np.isfinite(self.effective_mass).all())
         figure = Figure(figsize=(7, 6 if has_mass else 4), layout="constrained")

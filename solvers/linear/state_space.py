@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
-from titop.blocks.basics.notebook import page, table
+from titop.blocks.basics.notebook import counted, page, table
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED, SAME
@@ -73,12 +73,12 @@ def _system_class() -> Any:
             self.operating_point = None
 
         def _repr_html_(self) -> str:
-            names = *self.state_labels, *self.output_labels
+            names = *(f"d/dt {x}" if self.dt == 0 else f"next {x}" for x in self.state_labels), *self.output_labels
             rows = zip(names, np.block([[self.A, self.B], [self.C, self.D]]), strict=True)
             head = "", *self.state_labels, *self.input_labels
             matrices = table("A, B, C, D", ((name, *row) for name, row in rows), head)
-            sizes = f"{self.nstates} states, {self.ninputs} inputs, {self.noutputs} outputs"
-            return page(self.name, f"{sizes}; sample time {self.dt} s", matrices, *signal_tables(*named_signals(self)))
+            facts = sizes_text(self.nstates, self.ninputs, self.noutputs) + (f"; sample time {self.dt} s" if self.dt else "")
+            return page(self.name, facts, matrices, *signal_tables(*named_signals(self)))
 
         def __reduce__(self) -> tuple[Any, ...]:
             matrices = self.A, self.B, self.C, self.D
@@ -198,6 +198,11 @@ def named_signals(M: StateSpace) -> tuple[list[Signal], list[Signal], list[Signa
     groups = M.state_labels, M.input_labels, M.output_labels
     states, inputs, outputs = ([table.get(label, Signal(label, "")) for label in labels] for labels in groups)
     return states, inputs, outputs
+
+
+def sizes_text(states: int, inputs: int, outputs: int) -> str:
+    """Return the sizes of a linear model, such as ``"4 states, 1 input, 2 outputs"``."""
+    return ", ".join(map(counted, (states, inputs, outputs), ("state", "input", "output")))
 
 
 def signal_tables(*groups: Sequence[Signal]) -> Iterable[str]:

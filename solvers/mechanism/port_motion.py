@@ -26,7 +26,7 @@ def warn_of_gimbal_lock(port: str, angles: Array, sequence: str) -> None:
     if away < _NEAR_LOCK:
         got = f"the middle angle within 0.1 degree of a gimbal lock of the sequence {sequence}"
         advice = "first and third angle are all but undetermined; take another sequence, or the rotation from m.pose"
-        warn([Finding("gimbal-lock", f"{port}.theta", got, "angles away from it", advice)], stacklevel=4)
+        warn([Finding("gimbal-lock", f"{port}.theta", got, "angles away from it", advice)])
 
 
 def continuous_angles(angles: Array, sequence: str) -> Array:

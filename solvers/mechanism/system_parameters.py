@@ -185,7 +185,7 @@ def _is_harmless(assembly: Assembly, name: str, values: Mapping[str, float]) -> 
     return "position" in entry or entry[0] in _HARMLESS
 
 
-def warn_of_samples(assembly: Assembly, samples: Sequence[Mapping[str, float]], stacklevel: int = 4) -> None:
+def warn_of_samples(assembly: Assembly, samples: Sequence[Mapping[str, float]]) -> None:
     """Warn of suspicious values in many sets: of each kind only the first, with the number of all."""
     first: dict[tuple[str, str], Finding] = {}
     counts: Counter[tuple[str, str]] = Counter()
@@ -195,10 +195,7 @@ def warn_of_samples(assembly: Assembly, samples: Sequence[Mapping[str, float]], 
             counts[kind] += 1
             first.setdefault(kind, finding)
     total = len(samples)
-    warn(
-        [replace(each, value=f"{each.value} and the like, {counts[kind]} times in {total}") for kind, each in first.items()],
-        stacklevel=stacklevel,
-    )
+    warn(replace(each, value=f"{each.value} and the like, {counts[kind]} times in {total}") for kind, each in first.items())
 
 
 def perturbed_assembly(assembly: Assembly, values: Mapping[str, complex]) -> Assembly:

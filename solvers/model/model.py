@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from titop.blocks.basics.above import above
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.notebook import page, table
+from titop.blocks.basics.notebook import page_of, table
 from titop.blocks.basics.spatial import Array
 from titop.solvers.model import (
     closures,
@@ -461,7 +461,7 @@ class Model(Resolved):
         }
         tables = (table(what, zip(*each, strict=True), is_open=False) for what, each in named.items())
         bodies = table("bodies", rows, ("at", "joint", "", "carries", ""))
-        return page(self.name, str(self), bodies, table("closures", loops), *tables)
+        return page_of(self, bodies, table("closures", loops), *tables)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {len(self.body_names)} bodies, nq={self.nq}, nv={self.nv})"

@@ -173,7 +173,7 @@ def _frame_times(t: Array, frames_per_second: float, room: float) -> Array:
     if count < wanted:
         advice = f"{count} of {wanted} frames are written; the page interpolates between them"
         expected = f"no more frames than fit into {SIZE_LIMIT / 1e6:.0f} MB"
-        warn([Finding("thinned", "frames_per_second", frames_per_second, expected, advice)], stacklevel=5)
+        warn([Finding("thinned", "frames_per_second", frames_per_second, expected, advice)])
     return np.linspace(start, end, count)
 
 

@@ -85,7 +85,8 @@ def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> F
     matplotlib.figure.Figure
     """
     from matplotlib import colormaps
-    from matplotlib.figure import Figure
+
+    from titop.blocks.basics.figure import Figure
 
     figure = Figure(figsize=(6.4, 5.6), layout="constrained")
     axes: Any = figure.add_subplot(projection="3d", computed_zorder=False)  # what is drawn later lies above
@@ -273,7 +274,7 @@ def plot_over_time(
     `t` (n; s); `errors`: differences to another solution, drawn in red on a second axis; `columns`: panels in a row,
     at most; `instants` (s): marked by lines; NaN by none.
     """
-    from matplotlib.figure import Figure
+    from titop.blocks.basics.figure import Figure
 
     columns = min(columns, len(signals))
     rows = -(-len(signals) // columns)

@@ -51,10 +51,10 @@ def read_meshes(paths: Iterable[str], triangles: int) -> dict[str, list[Mesh]]:
         path, error = next(iter(failed.items()))
         others = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
         if isinstance(error, ModelError):
-            warn(error.findings, stacklevel=5)
+            warn(error.findings)
         else:
             expected = f"meshes that can be read ({', '.join(SUFFIXES)})"
-            warn([Finding("bad-mesh", path, f"{error}{others}", expected, "ellipsoids are drawn instead")], stacklevel=5)
+            warn([Finding("bad-mesh", path, f"{error}{others}", expected, "ellipsoids are drawn instead")])
     parts = [part for surfaces in files.values() for part in surfaces]
     most = min(_shared([len(faces) for _, faces, _ in parts], triangles), _MOST)
     return {path: [_simplified(*part, most) for part in surfaces] for path, surfaces in files.items()}

@@ -450,7 +450,7 @@ def _check_stable(system: Matrices, period: float) -> None:
 
 def _draw(budget: PointingBudget) -> Figure:
     """Draw, for each output, what sources have alone as stacked bars with totals, and the variance of noise by frequency."""
-    from matplotlib.figure import Figure
+    from titop.blocks.basics.figure import Figure
 
     count, places = len(budget.outputs), np.arange(len(budget.metrics))
     figure = Figure(figsize=(9.5, 3.6 * count), layout="constrained")

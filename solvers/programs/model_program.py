@@ -84,7 +84,9 @@ class ModelProgram:
 
     def _repr_html_(self) -> str:
         rows = ((name, each.operations, list(each.inputs), list(each.outputs)) for name, each in self.functions.items())
-        return page("Program", str(self), table("functions", rows, ("function", "operations", "of", "gives")))
+        return page(
+            "Program", f"{self.operations} operations", table("functions", rows, ("function", "operations", "of", "gives"))
+        )
 
     def __repr__(self) -> str:
         return f"Program({', '.join(self.functions)}; {self.operations} operations)"

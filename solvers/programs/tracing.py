@@ -519,7 +519,7 @@ def check_length(where: str, program: Program, mechanism: Mechanism) -> None:
         finding = _too_long(where, f"{count} operations", mechanism)
         if count > LONGEST:
             raise ModelError(finding)
-        warn([finding], stacklevel=5)
+        warn([finding])
 
 
 def _too_long(where: str, got: str, mechanism: Mechanism) -> Finding:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.notebook import attributes_page
+from titop.blocks.basics.notebook import attributes_page, member_text
 from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.linear.state_space import read_linear
@@ -75,7 +75,7 @@ class LyapunovStability:
 
     def __str__(self) -> str:
         if self.stable is False:
-            return f"unstable with constant parameters {self.member}"
+            return f"unstable with constant parameters {member_text(self.member)}"
         if self.stable is None:
             return f"not shown: no Lyapunov function of this form was found ({self.status})"
         count = len(next(iter(self.points.values()), ()))

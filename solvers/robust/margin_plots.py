@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Frequencies of a curve, and how far (factor) it goes beyond the poles.
 _POINTS, _BEYOND = 600, 30.0
+#: Rounds in which points are added, where a curve changes by more than this (rad, and in the logarithm of its gain).
+_ROUNDS, _STEP = 6, 0.05
 #: Points on the border of a disk.
 _BORDER = 361
 #: Gains that a Nichols chart shows (dB).
@@ -37,7 +39,7 @@ def draw_loops(loops: Sequence[str], disks: Array, skew: float, systems: Sequenc
     - `loops`: rows of `disks` (n); more than there are in the systems is one for all at once;
     - `systems`: labels, and what comes back in each loop of what is added there.
     """
-    from matplotlib.figure import Figure
+    from titop.blocks.basics.figure import Figure
 
     count = len(systems[0][1].D)
     figure = Figure(figsize=(9.5, 4.2 * count), layout="constrained")
@@ -67,7 +69,7 @@ def draw_over(
     loops: Sequence[str], parameters: Mapping[str, Array], gain: Array, phase: Array, delay: Array, disk: Array
 ) -> Figure:
     """Draw the margins of a grid over its last parameter, with a line for each combination of the others."""
-    from matplotlib.figure import Figure
+    from titop.blocks.basics.figure import Figure
 
     name, values = list(parameters.items())[-1]
     figure = Figure(figsize=(7, 9), layout="constrained")
@@ -96,8 +98,13 @@ def _draw_nichols(axis: Axes, system: Matrices, label: str) -> None:
     sizes = np.abs(system.poles)
     sizes = sizes[sizes > 0] if np.any(sizes > 0) else np.ones(1)
     omega = np.unique([*np.geomspace(sizes.min() / _BEYOND, sizes.max() * _BEYOND, _POINTS), *sizes.tolist()])
-    G = system.responses(1j * omega)[:, 0, 0]
-    phase, gain = _on_chart(-G / (1 + G))
+    for _ in range(_ROUNDS):  # sharp resonances need more points
+        G = system.responses(1j * omega)[:, 0, 0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            loop = -G / (1 + G)
+            coarse = np.abs(np.log(loop[1:] / loop[:-1])) > _STEP
+        drawn, omega = loop, np.sort([*omega, *np.sqrt(omega[1:] * omega[:-1])[coarse]])
+    phase, gain = _on_chart(drawn)
     axis.plot(phase, gain, label=label, linewidth=1.2)
 
 

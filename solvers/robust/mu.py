@@ -92,7 +92,7 @@ class MuBounds:
 
     def plot(self) -> Figure:
         """Plot both bounds, and the shares of the blocks, over frequency."""
-        from matplotlib.figure import Figure
+        from titop.blocks.basics.figure import Figure
 
         figure = Figure(figsize=(7, 6), layout="constrained")
         bounds, shares = figure.subplots(2, 1, sharex=True, height_ratios=(1.6, 1))

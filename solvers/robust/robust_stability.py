@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.notebook import attributes_page
+from titop.blocks.basics.notebook import attributes_page, member_text
 from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.robust.branch_and_bound import CELLS, EXAMINED, branch_and_bound, cells_spread
@@ -90,7 +90,7 @@ class RobustStability:
         text = f"{verdict} at level {self.level:g}: structured singular value between {self.lower:.4g} and {self.upper:.4g}"
         if self.left:
             text = f"{text} ({100 * self.left:.3g} % of a box left: give more cells)"
-        return f"{text}, {self.kind} at {self.omega:.4g} rad/s with {self.member}" if self.kind else text
+        return f"{text}, {self.kind} at {self.omega:.4g} rad/s with {member_text(self.member)}" if self.kind else text
 
 
 @one_thread()

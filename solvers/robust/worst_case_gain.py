@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.notebook import attributes_page
+from titop.blocks.basics.notebook import attributes_page, member_text
 from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure, channel_signals
 from titop.solvers.linear.matrices import Matrices
@@ -67,9 +67,9 @@ class WorstCaseGain:
 
     def __str__(self) -> str:
         if np.isinf(self.lower):
-            return f"no worst-case gain: unstable or ill-posed with {self.member}"
-        where = f"{self.lower:.6g} at {self.omega:.4g} rad/s with {self.member}"
-        text = f"worst-case gain between {where} and {self.upper:.6g}"
+            return f"no worst-case gain: unstable or ill-posed with {member_text(self.member)}"
+        found = f"the lower at {self.omega:.4g} rad/s with {member_text(self.member)}"
+        text = f"worst-case gain between {self.lower:.6g} and {self.upper:.6g}, {found}"
         return f"{text} ({100 * self.left:.3g} % of the box left: give more cells)" if self.left else text
 
 
@@ -201,7 +201,7 @@ class RobustGain:
     def __str__(self) -> str:
         text = f"gain and inverse size of the ranges between {self.lower:.4g} and {self.upper:.4g}"
         text = f"{text} ({100 * self.left:.3g} % of a box left: give more cells)" if self.left else text
-        return f"{text}, at {self.omega:.4g} rad/s with {self.member}"
+        return f"{text}, at {self.omega:.4g} rad/s with {member_text(self.member)}"
 
 
 def robust_gain(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
-from titop.blocks.basics.notebook import page, table
+from titop.blocks.basics.notebook import page_of, table
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import read_array
 from titop.solvers.model.model import Model, read_model
@@ -68,7 +68,7 @@ class Ensemble:
         rows = zip(self.model.configuration_names, units, *spread, strict=True)
         tables = table("at the end", rows, ("name", "unit", "least", "median", "most")), table("failed", self.failures.items())
         given = table("parameters", ((name, min(x), max(x)) for name, x in drawn), ("name", "least", "most"))
-        return page(self.model.name, str(self), *tables, given)
+        return page_of(self, *tables, given)
 
     def __len__(self) -> int:
         return len(self.trajectories)

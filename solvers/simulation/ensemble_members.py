@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, ModelWarning, did_you_mean, refuse
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, refuse, warn
 from titop.blocks.basics.garbage import collection_paused
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of, is_finite, read_array
@@ -111,8 +111,7 @@ class EnsembleMembers:
                         yield self._answers(done + k, [partial(simulate, **self._shared, **each, progress=False)])[0]
                     bar.update()
                 done = end
-        for k, text in self._first.values():
-            warnings.warn(f"member {k}: {text} (of each kind only the first is told)", ModelWarning, stacklevel=4)
+        warn(f"member {k}: {text} (of each kind only the first is told)" for k, text in self._first.values())
 
     def _answers(self, first: int, functions: Iterable[Callable[[], Any]], behind: Iterable[int] | None = None) -> list[Any]:
         """Return what functions return or raise for members from the first on, or so far `behind` it."""
@@ -172,7 +171,7 @@ class Stacks:
     def simulated(self, simulate: Callable[..., Trajectory], many: Many) -> Ensemble:
         """Return the ensemble. Raises what the first member raises if all do."""
         rows = [{name: column[k] for name, column in self.parameters.items()} for k in range(self.n)]
-        warn_of_samples(self._model.mechanism.assembly, rows, stacklevel=5)
+        warn_of_samples(self._model.mechanism.assembly, rows)
         trajectories: list[Trajectory | None] = []
         failures: dict[int, str] = {}
         first: Exception | None = None

@@ -299,13 +299,13 @@ class _Given(NamedTuple):
 def _read(given: Mapping[str, Any]) -> _Given:
     """Read the arguments of `simulate`, by name."""
     model = given["model"]
-    warn(refuse_unsteady(model.mechanism.assembly), stacklevel=4)
+    warn(refuse_unsteady(model.mechanism.assembly))
     times, scheme = _read_times(given["t"]), _read_method(given["method"])
     rtol, absolute = read_positive("rtol", given["rtol"]), AbsoluteTolerances(model, given["atol"])
     max_step = read_positive("max_step", given["max_step"])
     if rtol < _FINEST:
         expected = f"{_FINEST:.1e} at least"
-        warn([Finding("fine-tolerance", "rtol", rtol, expected, "that is taken: rounding allows no less")], stacklevel=4)
+        warn([Finding("fine-tolerance", "rtol", rtol, expected, "that is taken: rounding allows no less")])
         rtol = _FINEST
     before = Start(model, times, *(given[name] for name in ("q0", "v0", "x0", "start")))
     imposed = read_mapping("prescribed", given["prescribed"] or {})
@@ -335,7 +335,7 @@ def _begin(agenda: Agenda, given: _Given) -> tuple[DrivenModel, Array, dict[str,
     if model.is_constrained:
         q, v = (q, v) if before.is_reached else close_start(model, q, v, motion.names)
         plant.prepared.rank = closed_dynamics.rank_of_free(model.mechanism, q, motion.mask, motion.still)
-    warn([*deep_starts(model, q, v), *doubts([(model, q, v)])], stacklevel=4)
+    warn([*deep_starts(model, q, v), *doubts([(model, q, v)])])
     refuse(under_ground(model, q[None], part[:1]))
     watched = read_events(plant, agenda.watched(plant))
     before.recall_events(watched)
@@ -389,10 +389,10 @@ def simulate_many(shared: Mapping[str, Any], own: Sequence[Mapping[str, Any]]) -
 def _checked(trajectory: Trajectory, anew: bool = False) -> Trajectory:
     """Return a trajectory; warn of what is doubtful in it, also at its start if `anew`, and refuse what cannot be."""
     model, t, q = trajectory.model, trajectory.t, trajectory.q
-    warn(doubts([(model, q[0], trajectory.v[0])] if anew else []), stacklevel=4)
-    warn([*spin_findings(model, q, trajectory.v), *under_ground(model, q, t)], stacklevel=4)
+    warn(doubts([(model, q[0], trajectory.v[0])] if anew else []))
+    warn([*spin_findings(model, q, trajectory.v), *under_ground(model, q, t)])
     refuse_pushing(model.mechanism, trajectory.u, t)
-    warn(overlaps(model, q, t), stacklevel=4)
+    warn(overlaps(model, q, t))
     return trajectory
 
 

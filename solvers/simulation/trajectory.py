@@ -119,7 +119,9 @@ class Trajectory:
         rows = ((name, unit, y[0], y[-1], y.min(), y.max(), curve(y)) for name, unit, y in columns)
         states = table("states", rows, ("name", "unit", "first", "last", "least", "most", ""))
         facts = f"{len(self.t)} times, {self.t[0]:.6g} to {self.t[-1]:.6g} s"
-        return page(model.name, facts, states, table("events", self.events.items()), table("effort", self.statistics.items()))
+        return page(
+            model.name, facts, states, table("events", self.events.items()), table("integrator", self.statistics.items())
+        )
 
     def model_at(self, t: float) -> Model:
         """Return the model that holds from a time (s) on, such as that of two satellites that have docked, for `linearize`.

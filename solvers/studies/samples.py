@@ -220,7 +220,7 @@ class Samples:
             raise ModelError(Finding("bad-axes", "log", log, "x, y, xy or nothing", "name the logarithmic axes"))
         if period is not None:
             values = without_jumps(values, period)
-        from matplotlib.figure import Figure
+        from titop.blocks.basics.figure import Figure
 
         figure = Figure(figsize=(7, 4.5), layout="constrained")
         axis = figure.subplots()

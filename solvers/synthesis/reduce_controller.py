@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import schur, solve_continuous_lyapunov, solve_sylvester
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.notebook import attributes_page
+from titop.blocks.basics.notebook import attributes_page, counted
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, NEAR_AXIS, SINGULAR
 from titop.blocks.basics.user_input import read_count
@@ -66,7 +66,7 @@ class ReducedController:
     _repr_html_ = attributes_page
 
     def __str__(self) -> str:
-        text = f"{self.controller.nstates} states, error {self.error:.4g}"
+        text = f"{counted(self.controller.nstates, 'state')}, error {self.error:.4g}"
         if not np.isnan(self.gain):
             text = f"{text}, gain of the loop {self.gain:.6g} after {self.before:.6g}"
         return text if self.proof is None else f"{text}; {self.proof}"

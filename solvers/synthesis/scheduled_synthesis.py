@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.notebook import attributes_page
+from titop.blocks.basics.notebook import attributes_page, counted
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE, SAME
 from titop.solvers.arguments.reading import read_mapping
@@ -146,7 +146,7 @@ class LPVSynthesis:
     def __str__(self) -> str:
         count = len(next(iter(self.points.values())))
         how = "proved between the points too" if self.proof else f"tested at {count} points, not proved between them"
-        return f"{len(self.loop.states) // 2} states, gain {self.gain:.6g}, optimum {self.optimum:.6g}; {how}"
+        return f"{counted(len(self.loop.states) // 2, 'state')}, gain {self.gain:.6g}, optimum {self.optimum:.6g}; {how}"
 
 
 @one_thread()

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import qr, schur, solve_continuous_lyapunov
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
-from titop.blocks.basics.notebook import attributes_page
+from titop.blocks.basics.notebook import attributes_page, counted
 from titop.blocks.basics.tolerances import CLOSE, COARSE, EPS, NEGLIGIBLE, ROUNDING, SAME
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.peaks import peak_gain
@@ -83,7 +83,7 @@ class Synthesis:
     _repr_html_ = attributes_page
 
     def __str__(self) -> str:
-        return f"{self.controller.nstates} states, gain {self.gain:.6g}, optimum {self.optimum:.6g}"
+        return f"{counted(self.controller.nstates, 'state')}, gain {self.gain:.6g}, optimum {self.optimum:.6g}"
 
 
 def hinfsyn(

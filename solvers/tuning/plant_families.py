@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.notebook import member_text
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SINGULAR
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
@@ -98,11 +99,6 @@ def member_at(family: Plant, structure: Structure, delta: Array) -> Member:
         Where it is ill-posed.
     """
     return Member(family.member(structure.real_matrix(delta)), member_text(values_at(structure, delta)), {}, delta)
-
-
-def member_text(values: Mapping[str, float]) -> str:
-    """Return parameters as they are told."""
-    return ", ".join(f"{name} = {value:.6g}" for name, value in values.items()) or "nominal"
 
 
 def _known_members(family: Plant, structure: Structure) -> list[Member]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import ModelError
-from titop.blocks.basics.notebook import attributes_page
+from titop.blocks.basics.notebook import attributes_page, member_text
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import COARSE
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure, channel_signals
@@ -94,9 +94,9 @@ class GoalProof:
     _repr_html_ = attributes_page
 
     def __str__(self) -> str:
-        member = ", ".join(f"{name} = {value:.6g}" for name, value in self.member.items() if isinstance(value, float))
+        known = {name: value for name, value in self.member.items() if isinstance(value, float)}
         bound = f"at most {self.upper:.4f} in the family" if self.proved else f"not proved: {self.reason}"
-        return f"{self.goal}: {bound}, {self.lower:.4f} found" + f" ({member})" * bool(member)
+        return f"{self.goal}: {bound}, {self.lower:.4f} found" + f" ({member_text(known)})" * bool(known)
 
 
 class _TermBound(NamedTuple):

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
-from titop.blocks.basics.notebook import page, table
+from titop.blocks.basics.notebook import counted, member_text, page, table
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import COARSE
 from titop.solvers.tuning.goals import Goal
 from titop.solvers.tuning.minimax import Found, optimality
 from titop.solvers.tuning.objective import Objective
-from titop.solvers.tuning.plant_families import member_text
 from titop.solvers.tuning.proof import GoalProof
 from titop.solvers.tuning.tuning_problem import TuningProblem
 
@@ -95,7 +94,9 @@ class Tuned:
         rows = ((each.value, "hard" if each.goal.hard else "soft", str(each.goal), each.member) for each in self.goals)
         goals = table("goals", rows, ("reached", "", "goal", "worst member tuned on"))
         proofs = table("proofs", ([str(each)] for each in self.proof))
-        facts = f"{len(self.values)} numbers, {len(self.members)} members, optimality {self.optimality:.3g}"
+        facts = (
+            f"{counted(len(self.values), 'number')}, {counted(len(self.members), 'member')}, optimality {self.optimality:.3g}"
+        )
         return page("tuned controller", facts, goals, proofs, table("tuned numbers", self.values.items()))
 
     def __str__(self) -> str:
@@ -121,7 +122,7 @@ def read_result(
     if missed:
         shown = "; ".join(f"{value.goal} at {value.value:.4g}" for value in missed)
         advice = "these contradict each other, or the structure cannot meet them: loosen one, or add states"
-        warn([Finding("hard-goals", "goals", shown, "at most 1", advice)], stacklevel=4)
+        warn([Finding("hard-goals", "goals", shown, "at most 1", advice)])
     parts = reach.max(axis=0) / objective.limits
     binding = tuple(goal for goal, part in zip(problem.goals, parts, strict=True) if part >= (1 - COARSE) * parts.max())
 

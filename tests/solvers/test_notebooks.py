@@ -77,7 +77,7 @@ def test_points_and_modes() -> None:
 
 def test_linear_systems() -> None:
     text = words(tt.linearize(model(), tt.trim(model()), inputs=["motor"], outputs=["hinge.q"]))
-    for word in ("2 states, 1 inputs, 1 outputs", "hinge.q rad", "motor N m"):
+    for word in ("2 states, 1 input, 1 output", "hinge.q rad", "motor N m"):
         assert word in text
     large = read(linear(400))
     assert "<x>.0 rad" in " ".join(large.itertext())
@@ -114,6 +114,12 @@ def test_proofs_and_tuned_controllers() -> None:
 def test_programs() -> None:
     program = model().program("forward_dynamics", "mass_matrix")
     assert f"forward_dynamics {program.functions['forward_dynamics'].operations} q, v, tau" in words(program)
+
+
+def test_figures_show_without_pyplot() -> None:
+    family = tt.lft(model(), model().neutral(), {"bob.mass": tt.percent(10)}, inputs=["motor"], outputs=["hinge.q"])
+    for figure in (trajectory().plot(), tt.plot_shape(model()), tt.plot_response(family), tt.modes(model()).plot()):
+        assert figure._repr_png_().startswith(b"\x89PNG")
 
 
 KINDS = (

@@ -14,7 +14,16 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.blocks.basics.errors import Finding, did_you_mean
+from titop.blocks.basics.errors import Finding, did_you_mean, warn
+
+
+@pytest.mark.parametrize("depth", [1, 4])
+def test_warnings_tell_the_line_of_the_user_however_deep_they_arise(depth: int) -> None:
+    inside: dict[str, Any] = {"__name__": "titop.deep", "warn": warn, "finding": Finding("odd", "hub", 1, "2", "look")}
+    exec("def call(n): return call(n - 1) if n else warn([finding])", inside)
+    with pytest.warns(tt.ModelWarning) as caught:
+        inside["call"](depth)
+    assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize("value", [3.0, "text", np.array([1.0, np.nan]), (1, [2]), None])

@@ -173,7 +173,7 @@ def test_texts_and_files(tmp_path: Path) -> None:
     orbit = tt.Orbit(planet, semi_major_axis=8e6, eccentricity=0.1, inclination=0.3, anomaly=1.0)
     s = tt.System("satellite", gravity=orbit)
     s.connect("world", tt.RigidBody("hub", mass=1.0, inertia=1.0), tt.Free("base"))
-    assert str(s).splitlines()[0] == "satellite: 1 connections, Hill's frame of an elliptic orbit, 821.86 to 2421.9 km high"
+    assert str(s).splitlines()[0] == "satellite: 1 connection, Hill's frame of an elliptic orbit, 821.86 to 2421.9 km high"
     s.save(tmp_path / "satellite.toml")
     again = tt.load(tmp_path / "satellite.toml").gravity
     assert type(again) is tt.Orbit

@@ -8,6 +8,7 @@ import pytest
 
 import titop as tt
 from tests.solvers.robust.families import oscillator, structure_of_modes, unstable_disc
+from titop.blocks.basics.notebook import member_text
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.peaks import peak_gain
 
@@ -70,7 +71,7 @@ def test_an_unstable_member_has_an_infinite_gain() -> None:
     assert found.upper == np.inf
     assert found.member["c"] < 0, "negative damping"
     assert np.isnan(found.omega)
-    assert str(found) == f"no worst-case gain: unstable or ill-posed with {found.member}"
+    assert str(found) == f"no worst-case gain: unstable or ill-posed with {member_text(found.member)}"
 
 
 def test_unstable_members_that_branching_meets_are_kept() -> None:
