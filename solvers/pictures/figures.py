@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.description import Picture
@@ -34,6 +36,10 @@ if TYPE_CHECKING:
 _STRETCHES = 16
 #: Triangles of all meshes together.
 _FACES = 4_000
+#: Panels on a page.
+_PANELS = 12
+#: Colours of lines that the colour-blind tell apart, by Okabe and Ito (2008).
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
 
 def plot_shape(model: Model, point: Any = None) -> Figure:
@@ -261,36 +267,81 @@ def _place(axes: Any, points: Array, up: Array) -> None:
     axes.set_box_aspect(room, zoom=0.95)  # labels of axes are not counted by the layout
 
 
+def in_panels(signals: Mapping[tuple[str, str], Array]) -> dict[str, Array | dict[str, Array]]:
+    """Return what `plot_over_time` draws of signals (n,) by name and unit: each in a panel of its own, while a page has room.
+
+    Beyond, those of a block in one unit share a panel, also with blocks whose names differ in numbers; if that does not suffice,
+    those of one unit.
+    """
+    if len(signals) <= _PANELS:
+        return {f"{name} [{unit}]": values for (name, unit), values in signals.items()}
+    panels = _shared_panels(signals, r"\d+|\..*", len(COLOURS))
+    return panels if len(panels) <= _PANELS else _shared_panels(signals, ".*", max(len(COLOURS), 2 * len(signals) // _PANELS))
+
+
+def _shared_panels(signals: Mapping[tuple[str, str], Array], differing: str, most: int) -> dict[str, Array | dict[str, Array]]:
+    """Gather signals in panels of `most` lines, at most, those of one unit whose names are alike but for what is `differing`."""
+    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for name, unit in signals:
+        groups[re.sub(differing, "", name), unit].append(name)
+    panels: dict[str, Array | dict[str, Array]] = {}
+    for (_, unit), group in groups.items():
+        short = len({owner_of(name) for name in group}) == 1 < len(group) <= most
+        for part in np.array_split(group, -(-len(group) // most)):
+            names = list(map(str, part))
+            title = owner_of(names[0]) if short else " … ".join(dict.fromkeys((names[0], names[-1])))
+            panels[f"{title} [{unit}]"] = {entry_of(name) if short else name: signals[name, unit] for name in names}
+    return panels
+
+
 def plot_over_time(
     t: Array,
-    signals: Mapping[str, Array],
+    signals: Mapping[str, Array | Mapping[str, Array]],
     errors: Mapping[str, Array] | None = None,
     columns: int = 3,
     instants: Sequence[float] = (),
 ) -> Figure:
-    """Draw each signal over time in a panel of its own.
+    """Draw each signal over time in a panel of its own, or several by their names in one.
 
     `t` (n; s); `errors`: differences to another solution, drawn in red on a second axis; `columns`: panels in a row,
     at most; `instants` (s): marked by lines; NaN by none.
     """
+    from matplotlib import colormaps
     from matplotlib.figure import Figure
 
     columns = min(columns, len(signals))
-    rows = -(-len(signals) // columns)
-    figure = Figure(figsize=(4 * columns, 2.3 * rows), layout="constrained")
+    rows, width = -(-len(signals) // columns), 4.0 if columns < 3 else 3.2
+    figure = Figure(figsize=(width * columns, 2.3 * rows), layout="constrained")
     axes = np.atleast_2d(figure.subplots(rows, columns, sharex=True, squeeze=False))
     for axis in axes.flat[len(signals) :]:
         axis.set_visible(False)
-    for axis, (label, values) in zip(axes.flat, signals.items(), strict=False):
-        axis.plot(t, values, color="black", linewidth=1)
+    for k, (axis, (label, values)) in enumerate(zip(axes.flat, signals.items(), strict=False)):
+        lines = values if isinstance(values, Mapping) else {"": values}
+        few = len(lines) <= len(COLOURS)
+        colours = COLOURS if few else colormaps["viridis"](np.linspace(0, 0.88, len(lines)))
+        for (name, line), colour in zip(lines.items(), colours if len(lines) > 1 else ["black"], strict=False):
+            axis.plot(t, line, color=colour, linewidth=1, label=name)
         axis.set_title(label, fontsize=10)
         axis.grid(alpha=0.3)
+        if few and len(lines) > 1:
+            _name_lines(axis, [*lines], width)
         for instant in instants:
             axis.axvline(instant, color="tab:orange", linewidth=0.8, linestyle="--")
         if errors and label in errors:
             twin = axis.twinx()
             twin.plot(t, errors[label], color="tab:red", linewidth=0.8)
-            twin.tick_params(axis="y", labelcolor="tab:red", labelsize=7)
-    for axis in axes[-1]:
+            twin.tick_params(axis="y", labelcolor="tab:red", labelsize=8)
+            if (k + 1) % columns == 0:
+                twin.set_ylabel("difference", color="tab:red", fontsize=9)
+    for axis in axes.flat[max(0, len(signals) - columns) : len(signals)]:
         axis.set_xlabel("t [s]")
+        axis.tick_params(labelbottom=True)
     return figure
+
+
+def _name_lines(axis: Any, names: Sequence[str], width: float) -> None:
+    """Write a legend above the lines of a panel `width` inches wide, whose range is made larger by as much as it takes."""
+    columns = min(len(names), max(1, int((width - 0.7) / (0.4 + 0.07 * max(map(len, names))))))
+    low, high = axis.get_ylim()
+    axis.set_ylim(low, high + (0.04 + 0.1 * -(-len(names) // columns)) * (high - low))
+    axis.legend(loc="upper center", ncols=columns, fontsize=8, borderpad=0.2, labelspacing=0.2, handlelength=1.2, columnspacing=1)
