@@ -238,24 +238,28 @@ def hermite(start: Array, end: Array, leaving: Array, arriving: Array) -> Array:
 
 def _bars(model: Model) -> list[tuple[str, Array]]:
     """Return bodies without coordinates, and the ways (2, 3; m) in each from where it hangs to its mass and what it carries."""
-    hanging: dict[str, list[str | None]] = defaultdict(list)
+    assembly = model.mechanism.assembly
+    ends: dict[str, list[Array]] = defaultdict(list)
+    for connection in assembly.connections:
+        rotation, position = connection.parent.block.neutral_pose(connection.parent.name)
+        ends[connection.parent.block.name].append(position + rotation @ connection.placement.position)
+    acting = (ref for _, ref, _, _ in arrows(model))
+    for ref in (*(ref for loop in assembly.loops for ref in loop.named_ports), *acting):
+        ends[ref.block.name].append(ref.block.neutral_pose(ref.name)[1])
     bars = []
-    for connection in model.mechanism.assembly.connections:
-        hanging[connection.parent.block.name].append(connection.parent.name)
-    for ref in (ref for loop in model.mechanism.assembly.loops for ref in loop.named_ports):
-        hanging[ref.block.name].append(ref.name)
-    for hung in model.mechanism.assembly.connections:
+    for hung in assembly.connections:
         body = hung.child.block
         if not body.nv:
             start = body.neutral_pose(hung.child.name)[1]
-            ends = [body.mass_properties().com]
-            ends += [body.neutral_pose(port)[1] for port in dict.fromkeys(hanging[body.name])]
-            bars += [(body.name, np.array([start, end])) for end in ends]
+            reached = dict.fromkeys(tuple(map(float, end)) for end in (body.mass_properties().com, *ends[body.name]))
+            bars += [(body.name, np.array([start, end])) for end in reached]
     return bars
 
 
 def _place(axes: Any, points: Array, up: Array) -> None:
-    """Show all points (n, 3) at one scale along all axes, with that upright that is nearest to `up`."""
+    """Show all points (n, 3) at one scale along all axes, as large as fits, with that upright that is nearest to `up`."""
+    from mpl_toolkits.mplot3d.proj3d import proj_transform
+
     low, high = points.min(axis=0), points.max(axis=0)
     room = np.maximum(high - low, 0.25 * (high - low).max() or 1.0)
     middle, upright = (low + high) / 2, int(np.abs(up).argmax())
@@ -263,8 +267,17 @@ def _place(axes: Any, points: Array, up: Array) -> None:
         ends = middle[k] - 0.52 * room[k], middle[k] + 0.52 * room[k]
         axes.set(**{f"{axis}lim": ends[::-1] if k == upright and up[k] < 0 else ends, f"{axis}label": f"{axis} [m]"})
         axes.locator_params(axis=axis, nbins=max(1, round(6 * room[k] / room.max() - 0.5)))  # without overlaps
+        beside = np.delete(room, k).max() / room.max()  # matplotlib moves labels away by parts of the other axes' lengths
+        shown = getattr(axes, f"{axis}axis")
+        shown.labelpad, ticks = 31 / beside - 21, [tick for tick in shown.get_ticklocs() if min(ends) <= tick <= max(ends)]
+        shown.set_tick_params(pad=11 / beside - 8)
+        if room[k] < 0.3 * room.max():
+            shown.set_ticks(ticks[len(ticks) // 2 :][:1])
     axes.view_init(elev=18, azim=-60, vertical_axis="xyz"[upright])
-    axes.set_box_aspect(room, zoom=0.95)  # labels of axes are not counted by the layout
+    axes.set_box_aspect(room)
+    corners = np.array(np.meshgrid(*(getattr(axes, f"get_{axis}lim")() for axis in "xyz"))).reshape(3, -1)
+    across, high, _ = proj_transform(*corners, axes.get_proj())
+    axes.set_box_aspect(room, zoom=0.15 / max(np.ptp(across), np.ptp(high)))  # labels of axes are not counted by the layout
 
 
 def in_panels(signals: Mapping[tuple[str, str], Array]) -> dict[str, Array | dict[str, Array]]:
