@@ -15,8 +15,8 @@ from titop.blocks.basics.tolerances import SAME
 from titop.graph.drawing.forest import Item
 from titop.graph.drawing.outline import LONG
 
-#: What the diagram is folded for: the text width of a page, and a height.
-PAGE = (7.2, 5.0)
+#: What the diagram is folded for: the text of a page.
+PAGE = (7.2, 9.5)
 #: How much smaller the diagram may be to save a fold.
 FOLD = 0.03
 
