@@ -174,7 +174,7 @@ def draw(s: Solution, output: str) -> None:
         axes.yaxis.offsetText.set_fontsize(5)
         axes.ticklabel_format(axis="y", scilimits=(-2, 3))
         axes.grid(alpha=0.3)
-    figure.savefig(output, dpi=100)
+    figure.savefig(output)
     plt.close(figure)
 
 

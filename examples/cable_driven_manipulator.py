@@ -102,7 +102,7 @@ def draw(model: tt.Model, poses: dict[str, Array], trajectory: tt.Trajectory, ou
     measured = trajectory.outputs()[:, ::2]
     lengths.plot(trajectory.t, 1e3 * (measured - measured[0]))
     lengths.set(xlabel="t [s]", ylabel="change of length [mm]")
-    figure.savefig(output, dpi=100)
+    figure.savefig(output)
     plt.close(figure)
 
 

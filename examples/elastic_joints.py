@@ -115,7 +115,7 @@ def draw(runs: dict[str, tt.Trajectory], output: str) -> None:
         panel.legend(fontsize="x-small")
     for panel in axes[-1]:
         panel.set_xlabel("t [s]")
-    figure.savefig(output, dpi=100)
+    figure.savefig(output)
     plt.close(figure)
 
 

@@ -221,7 +221,7 @@ def draw(run: tt.Trajectory, points: list[tt.OperatingPoint], held: tt.Operating
         carried.plot(run.t, size, colour, label=name)
     carried.set(xlabel="t [s]", ylabel="force on the cylinder [N]")
     carried.legend(fontsize="small", loc="center right")
-    figure.savefig(output, dpi=100)
+    figure.savefig(output)
     plt.close(figure)
 
 

@@ -65,7 +65,7 @@ def main(argv: list[str] | None = None) -> dict[float, Array]:
     axes.set(xlabel="x [m]", ylabel="z [m]", aspect="equal")
     axes.legend(title="weight", fontsize=8)
     beside.set(xlabel="along the rod [m]", ylabel="moment about y on all beyond [N m]")
-    figure.savefig(arguments.output, dpi=100)
+    figure.savefig(arguments.output)
     plt.close(figure)
     return shapes
 

@@ -100,7 +100,7 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
         print(f"let go {push:4.2f} rad away: at most {100 * error:7.3f} % of that from the linear model")
     family = held_family(model, point.q[0] + np.linspace(-np.pi, np.pi, 61))
     print(family)
-    draw(t, motions, family, point.q[0]).savefig(output, dpi=75)
+    draw(t, motions, family, point.q[0]).savefig(output)
     return {"model": model, "point": point, "system": system, "motions": motions, "family": family}
 
 

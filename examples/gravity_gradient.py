@@ -87,7 +87,7 @@ def draw(results: Results, path: str) -> None:
     plane.legend(fontsize=7, loc="lower right")
     motions[0].set_ylabel("angle [deg]")
     motions[0].legend(fontsize=7)
-    figure.savefig(path, dpi=60)
+    figure.savefig(path)
     plt.close(figure)
 
 

@@ -122,7 +122,7 @@ def main(argv: list[str] | None = None) -> dict[float, tuple[tt.Trajectory, Arra
     loop, run = swing(model, np.linspace(0, 2, 401)), run_up(model, np.linspace(0, 4, 801))
     worst = run.v[np.argmax(np.abs(shaking(run))), 0]
     print(f"the gear's error shakes the link most at {worst:.0f} rad/s of the rotor")
-    draw(model, steps, loop, run).savefig(arguments.output, dpi=75)
+    draw(model, steps, loop, run).savefig(arguments.output)
     print(f"figure in {arguments.output}")
     return steps
 

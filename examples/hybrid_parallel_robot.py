@@ -124,7 +124,7 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
     places.set(ylabel="moved [mm]")
     angles.set(xlabel="t [s]", ylabel="turned [deg]")
     places.legend(fontsize="small")
-    figure.savefig(arguments.output, dpi=100)
+    figure.savefig(arguments.output)
     plt.close(figure)
     return trajectory
 

@@ -117,7 +117,7 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
     efforts.yaxis.tick_right()
     efforts.set(xlabel="t [s]", ylabel="torque [N m]")
     efforts.legend(fontsize="small", ncols=2)
-    figure.savefig(arguments.output, dpi=100)
+    figure.savefig(arguments.output)
     plt.close(figure)
     return trajectory
 

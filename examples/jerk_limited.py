@@ -118,7 +118,7 @@ def draw(m: tt.Model, runs: dict[str, Run], output: str) -> None:
         panel.legend(fontsize=6)
     for panel in axes[-1]:
         panel.set_xlabel("t [s]")
-    figure.savefig(output, dpi=100)
+    figure.savefig(output)
     plt.close(figure)
 
 

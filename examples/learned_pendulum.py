@@ -140,7 +140,7 @@ def main(arguments: list[str] | None = None) -> tuple[Fit, Policy]:
     right.plot(t, 100 * policy.places, label="cart (cm)")
     right.set(title="swing-up", xlabel="time (s)")
     right.legend()
-    figure.savefig(options.output, dpi=150)
+    figure.savefig(options.output)
     print(f"wrote {options.output}")
     return found, policy
 

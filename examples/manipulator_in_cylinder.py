@@ -85,7 +85,7 @@ def draw(trajectory: tt.Trajectory, output: str) -> None:
         forces.plot(trajectory.t, sizes[:, k], label=touching.names[k])
     forces.legend(fontsize="small")
     forces.set(xlabel="t [s]", ylabel="force on each sphere [N]")
-    figure.savefig(output, dpi=100)
+    figure.savefig(output)
     plt.close(figure)
 
 

@@ -199,7 +199,7 @@ def draw(members: tt.LPVModel, rates: dict[str, list[float]], runs: dict[str, tt
         axes.legend(fontsize="small")
     for axes in (frozen, *across, fixed, good):
         axes.grid(alpha=0.3)
-    figure.savefig(output, dpi=100)
+    figure.savefig(output)
     plt.close(figure)
 
 

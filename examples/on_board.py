@@ -129,7 +129,7 @@ def main(argv: list[str] | None = None) -> tuple[Array, Array | None]:
             print(
                 f"two processes and tt.simulate differ by at most {np.abs(found - simulated).max():.1e} rad in {DURATION:.0f} s"
             )
-    draw(t, simulated, found).savefig(arguments.output, dpi=75)
+    draw(t, simulated, found).savefig(arguments.output)
     return simulated, found
 
 

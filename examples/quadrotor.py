@@ -132,7 +132,7 @@ def main(argv: list[str] | None = None) -> dict[str, tt.Trajectory]:
         print(
             f"{label}: {np.linalg.norm(run.q[-1, :3] - FLIGHT):.4f} m off at the end, {left:.2f} deg of swing in the last 3 s"
         )
-    draw(runs).savefig(arguments.output, dpi=75)
+    draw(runs).savefig(arguments.output)
     print(f"figure in {arguments.output}")
     return runs
 

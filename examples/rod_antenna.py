@@ -120,7 +120,7 @@ def draw(runs: dict[str, tt.Trajectory], families: dict[str, tt.LPVModel], outpu
         axes.legend(fontsize="small")
     for axes in figure.axes:
         axes.grid(alpha=0.3)
-    figure.savefig(output, dpi=100)
+    figure.savefig(output)
     plt.close(figure)
 
 

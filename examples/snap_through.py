@@ -66,7 +66,7 @@ def draw(path: tt.EquilibriumPath, output: str) -> None:
     for k in [0, *(k for k, each in enumerate(path.kinds) if each == "limit"), int(pushes.size // 2), len(down) - 1]:
         space.plot(*shape(model, path.q[k]).T, color="C0" if stands[k] else "C3", linewidth=2.5 if stands[k] else 1)
     space.set(xlabel="x [m]", ylabel="y [m]", aspect="equal")
-    figure.savefig(output, dpi=100)
+    figure.savefig(output)
     plt.close(figure)
 
 

@@ -133,7 +133,7 @@ def draw(trajectories: dict[str, tt.Trajectory], output: str) -> None:
         beside.plot(trajectory.t, trajectory.q[:, ~lengths], linewidth=1)
         beside.plot(trajectory.t, 10 * trajectory.q[:, lengths], "--", linewidth=1)
         beside.set(xlabel="t [s]", ylabel="[rad], [dm] dashed")
-    figure.savefig(output, dpi=100)
+    figure.savefig(output)
     plt.close(figure)
 
 

@@ -185,7 +185,7 @@ def draw(run: tt.Trajectory, output: str) -> None:
         for t in PHASES[1:-1]:
             axes.axvline(t, color="0.8", linewidth=1)
     pulls.set(xlabel="t [s]")
-    figure.savefig(output, dpi=100)
+    figure.savefig(output)
     plt.close(figure)
 
 

@@ -242,7 +242,7 @@ def draw(run: Run, wrong: Array, output: str) -> None:
     missed.set(ylabel="error of lengths [mm]")
     missed.legend(fontsize="small")
     pulled.set(xlabel="t [s]", ylabel="tensions [N]")
-    figure.savefig(output, dpi=100)
+    figure.savefig(output)
     plt.close(figure)
 
 

@@ -106,7 +106,7 @@ def draw(runs: dict[str, tt.Trajectory], output: str) -> None:
         axes.legend(fontsize="x-small", ncols=2)
     for axes in rows.flat:
         axes.grid(alpha=0.3)
-    figure.savefig(output, dpi=100)
+    figure.savefig(output)
     plt.close(figure)
 
 

@@ -101,7 +101,7 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
     strains.set(ylabel="bent [rad]\nlonger [cm] dashed")
     strains.legend(fontsize="small")
     bulges.set(xlabel="t [s]", ylabel="bulges [mm]\nleft dashed")
-    figure.savefig(arguments.output, dpi=100)
+    figure.savefig(arguments.output)
     plt.close(figure)
     return trajectory
 

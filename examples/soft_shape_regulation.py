@@ -124,7 +124,7 @@ def main(argv: list[str] | None = None) -> list[tuple[Regulator, tt.Trajectory]]
             axes.plot(t + k * arguments.hold, curves[:, ~lengths], linewidth=1)
     shapes.set(ylabel="bending [rad]")
     efforts.set(xlabel="t [s]", ylabel="its efforts [N m]")
-    figure.savefig(arguments.output, dpi=100)
+    figure.savefig(arguments.output)
     plt.close(figure)
     return runs
 

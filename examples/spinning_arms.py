@@ -95,7 +95,7 @@ def main(argv: list[str] | None = None) -> tuple[tt.LPVModel, tt.LPVModel]:
     print(f"arms open above {CRITICAL:.3f} rad/s; {len(spins)} equilibria, at most {error:.1e} rad from the closed form")
     angle, poles = np.rad2deg(opened.q[0, 2]), np.array2string(opened.eigenvalues[0], precision=3)
     print(f"at {spins[0]:.0f} rad/s: {angle:.2f} deg, poles {poles}")
-    draw(opened, closed).savefig(arguments.output, dpi=75)  # type: ignore[attr-defined]
+    draw(opened, closed).savefig(arguments.output)  # type: ignore[attr-defined]
     print(f"figure in {arguments.output}")
     return opened, closed
 

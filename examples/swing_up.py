@@ -151,7 +151,7 @@ def main(argv: list[str] | None = None) -> tuple[Plan, tt.Trajectory]:
     print(f"SLSQP: {plan.result.nit} iterations, {plan.result.message}")
     print(f"integral of squared forces {plan.result.fun:.1f} N^2 s, largest force {np.abs(plan.force).max():.1f} N")
     print(f"tip from {tip[0]:.2f} m to {tip[-1]:.3f} m in the simulation")
-    _draw(model, plan, trajectory).savefig(arguments.output, dpi=75)  # type: ignore[attr-defined]
+    _draw(model, plan, trajectory).savefig(arguments.output)  # type: ignore[attr-defined]
     print(f"figure in {arguments.output}")
     return plan, trajectory
 

@@ -115,7 +115,7 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
         runs[label] = slew(family, one.controller, extremes[worst])
         print(f"{label}: worst with {extremes[worst]}")
     tt.save_linear(tuned.controller, output.with_suffix(".mat"))
-    draw(curves, frequencies, runs).savefig(output, dpi=75)
+    draw(curves, frequencies, runs).savefig(output)
     return {"family": family, "results": results, "margins": curves, "runs": runs}
 
 

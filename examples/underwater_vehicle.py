@@ -131,7 +131,7 @@ def draw(run: tt.Trajectory, output: str) -> None:
     speeds.plot(run.t, run.v[:, places] / (2 * np.pi), label=[*TORQUES])
     speeds.set(xlabel="t [s]", ylabel="turns of the shafts a second")
     speeds.legend(fontsize="small")
-    figure.savefig(output, dpi=100)
+    figure.savefig(output)
     plt.close(figure)
 
 

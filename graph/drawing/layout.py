@@ -171,13 +171,12 @@ def arrange(top: Item) -> Layout:
 
 def _size(item: Item) -> None:
     box = item.box
-    names = name_lines(box.name)
-    text = max([*(text_width(name, NAME, True) for name in names), *(text_width(line, DETAIL) for line in (*box.details, *faults_of(item)))])
+    names, lines = name_lines(box.name), [*box.details, *faults_of(item)]
+    text = max([*(text_width(name, NAME, True) for name in names), *(text_width(line, DETAIL) for line in lines)])
     sides = text_width(item.child_port, LABEL) + max([text_width(port, LABEL) for port in exit_ports(item)] or [0])
     item.text = max(0.5, text + sides + 2 * PAD + (0.06 if sides else 0))
     item.span = max(span_of(item.inward), span_of(item.outward)) + 2 * PAD
-    lines = len(names) + len(box.details) + len(box.faults)
-    item.height = max(0.3, lines * LINE + 2 * PAD - 0.03, len(exits_of(item)) * PITCH + 0.05)
+    item.height = max(0.3, (len(names) + len(lines)) * LINE + 2 * PAD - 0.03, len(exits_of(item)) * PITCH + 0.05)
 
 
 def name_lines(name: str) -> list[str]:

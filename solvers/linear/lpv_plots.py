@@ -50,8 +50,8 @@ class Colours(NamedTuple):
 def draw_poles(poles: Array, name: str, colours: Colours, limits: Any = None, log: bool | None = None) -> Figure:
     """Draw the poles (..., values, n; rad/s) of a family in the complex plane, with a line for each along the values.
 
-    `limits` are least and greatest real and imaginary parts; with `log`, axes are logarithmic, and linear next to zero, by default
-    where slow poles would else lie on one dot. Dotted lines are those of a damping ratio.
+    `limits` are least and greatest real and imaginary parts; with `log`, axes are logarithmic, and linear next to zero; by
+    default those on which slow poles would else lie on one dot. Dotted lines are those of a damping ratio.
 
     Raises `ModelError` for unusable limits.
     """
@@ -163,7 +163,9 @@ def plot_response(
         at, responses = _sweep(system, own, frequencies, *ends)
         if singular:
             gains = np.linalg.svd(responses, compute_uv=False)
-            axes[0, 0].loglog(at, np.where(gains > SINGULAR * gains[:, :1], gains, np.nan), color=colour, linewidth=1)  # no rounding
+            axes[0, 0].loglog(
+                at, np.where(gains > SINGULAR * gains[:, :1], gains, np.nan), color=colour, linewidth=1
+            )  # no rounding
             continue
         phases = np.rad2deg(np.unwrap(np.angle(responses), axis=0))
         start = phases[0] - 360 * (phases[0] > 180 * (1 - COARSE)) if start is None else start

@@ -142,7 +142,9 @@ class Modes:
         if has_mass:
             for k in np.flatnonzero(self.total_mass[:3] > 0):
                 sums = np.cumsum(self.effective_mass[:, k]) / self.total_mass[k]
-                axes[1].step(self.frequency[shown], sums[shown], where="post", label=DIRECTIONS[k], linestyle=("-", "--", ":")[k])
+                axes[1].step(
+                    self.frequency[shown], sums[shown], where="post", label=DIRECTIONS[k], linestyle=("-", "--", ":")[k]
+                )
             axes[1].set_ylabel("sum of effective masses / mass")
             axes[1].set_ylim(0, 1.05)
             axes[1].legend()

@@ -357,4 +357,6 @@ def _name_lines(axis: Any, names: Sequence[str], width: float) -> None:
     columns = min(len(names), max(1, int((width - 0.7) / (0.4 + 0.07 * max(map(len, names))))))
     low, high = axis.get_ylim()
     axis.set_ylim(low, high + (0.04 + 0.1 * -(-len(names) // columns)) * (high - low))
-    axis.legend(loc="upper center", ncols=columns, fontsize=8, borderpad=0.2, labelspacing=0.2, handlelength=1.2, columnspacing=1)
+    axis.legend(
+        loc="upper center", ncols=columns, fontsize=8, borderpad=0.2, labelspacing=0.2, handlelength=1.2, columnspacing=1
+    )
