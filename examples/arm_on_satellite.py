@@ -62,9 +62,9 @@ def main(argv: list[str] | None = None) -> tuple[tt.Trajectory, tt.Trajectory]:
     turned = {name: turn(run) for name, run in (("free", free), ("held", held))}
     at = {name: model.coordinate_names.index(name) for name in (*joints[:3], "wheel0")}
     signals: dict[str, Any] = {"turn of the satellite [deg]": turned}
-    signals["torques of the arm, held [N m]"] = {name.removeprefix("arm/"): held.tau[:, at[name]] for name in joints[:3]}
+    signals["torques of the arm [N m]"] = {name.removeprefix("arm/"): held.tau[:, at[name]] for name in joints[:3]}
     signals["speed of wheel0, held [rad/s]"] = held.v[:, at["wheel0"]]
-    plot_over_time(t, signals, columns=1).savefig(arguments.output)
+    plot_over_time(t, signals, columns=3).savefig(arguments.output)
     print(f"the satellite turns by up to {turned['free'].max():.2f} deg, held by its wheels by {turned['held'].max():.2f} deg")
     momentum = np.array([model.momentum(q, v) for q, v in zip(free.q, free.v, strict=True)])
     print(f"momentum of the free system stays zero to {np.abs(momentum).max():.1e}")

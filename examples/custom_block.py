@@ -108,7 +108,7 @@ def draw(trajectory: tt.Trajectory) -> Figure:
         axis.plot(*backbone(trajectory.model, trajectory.q[k]), color=shade, linewidth=3, label=label)
     axis.set(title="from the hub to the tip, from the side", xlabel="x [m]", ylabel="z [m]", aspect="equal")
     axis.grid(alpha=0.3)
-    axis.legend(fontsize=8)
+    axis.legend(fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
 

@@ -61,7 +61,8 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
         "pinion [rad]": trajectory.q[:, 0],
         "jaws [mm]": {"upper": 1e3 * trajectory.q[:, 1], "lower": 1e3 * trajectory.q[:, 2]},
         "grip on each jaw [N]": STIFFNESS * trajectory.q[:, 2],
-        "torque [N m]": {"of the motor": GEAR * trajectory.u[:, 0], "from the motion": np.array(torque)},
+        "torque of the motor [N m]": GEAR * trajectory.u[:, 0],
+        "less that of the motion [N m]": GEAR * trajectory.u[:, 0] - torque,
     }
     plot_over_time(t, signals, columns=2).savefig(arguments.output)
     print(f"the jaws close by {1e3 * trajectory.q[-1, 2]:.2f} mm and press with {STIFFNESS * trajectory.q[-1, 2]:.2f} N")

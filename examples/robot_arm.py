@@ -62,7 +62,7 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
         title: dict(zip(model.coordinate_names, values.T, strict=True))
         for title, values in {"errors [mrad]": 1e3 * errors, "torques [N m]": trajectory.tau}.items()
     }
-    plot_over_time(t, signals, columns=1).savefig(arguments.output)
+    plot_over_time(t, signals, columns=2).savefig(arguments.output)
     print(f"largest joint error {1e3 * np.abs(errors).max():.1f} mrad, at the end {1e3 * np.abs(errors[-1]).max():.1f} mrad")
     print("limits:", "; ".join(map(str, trajectory.violations())) or "kept")
     return trajectory

@@ -119,7 +119,7 @@ def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> F
         _draw_lines(axes, contact_edges, colour, linewidth=0.5, alpha=0.5)
         seen += contact_edges
         axes.plot([], [], color=colour, label=label)
-    _place(axes, np.concatenate(seen[len(seen) > 1 :]), -model.gravity if model.gravity.any() else np.array([0.0, 0.0, 1.0]))
+    fit_axes(axes, np.concatenate(seen[len(seen) > 1 :]), -model.gravity if model.gravity.any() else np.array([0.0, 0.0, 1.0]))
     if len(labels) > 1:
         axes.legend()
     return figure
@@ -256,28 +256,35 @@ def _bars(model: Model) -> list[tuple[str, Array]]:
     return bars
 
 
-def _place(axes: Any, points: Array, up: Array) -> None:
-    """Show all points (n, 3) at one scale along all axes, as large as fits, with that upright that is nearest to `up`."""
+def fit_axes(axes: Any, points: Array | None = None, up: Array = np.array([0.0, 0.0, 1.0])) -> None:
+    """Show all points (n, 3), or lines, at one scale along all axes, as large as fits, with that upright that is nearest to `up`.
+
+    Numbers and names of the axes do not overlap, which matplotlib does not see to.
+    """
     from mpl_toolkits.mplot3d.proj3d import proj_transform
 
-    low, high = points.min(axis=0), points.max(axis=0)
+    points = np.concatenate([np.transpose(line.get_data_3d()) for line in axes.lines]) if points is None else points
+    low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
     room = np.maximum(high - low, 0.25 * (high - low).max() or 1.0)
-    middle, upright = (low + high) / 2, int(np.abs(up).argmax())
+    middle, upright, size = (low + high) / 2, int(np.abs(up).argmax()), min(axes.bbox.size) / axes.figure.dpi
+    limits = [(middle[k] - 0.52 * room[k], middle[k] + 0.52 * room[k]) for k in range(3)]
     for k, axis in enumerate("xyz"):
-        ends = middle[k] - 0.52 * room[k], middle[k] + 0.52 * room[k]
-        axes.set(**{f"{axis}lim": ends[::-1] if k == upright and up[k] < 0 else ends, f"{axis}label": f"{axis} [m]"})
-        axes.locator_params(axis=axis, nbins=max(1, round(6 * room[k] / room.max() - 0.5)))  # without overlaps
-        beside = np.delete(room, k).max() / room.max()  # matplotlib moves labels away by parts of the other axes' lengths
-        shown = getattr(axes, f"{axis}axis")
-        shown.labelpad, ticks = 31 / beside - 21, [tick for tick in shown.get_ticklocs() if min(ends) <= tick <= max(ends)]
-        shown.set_tick_params(pad=11 / beside - 8)
-        if room[k] < 0.3 * room.max():
-            shown.set_ticks(ticks[len(ticks) // 2 :][:1])
+        axes.set(**{f"{axis}lim": limits[k][:: -1 if k == upright and up[k] < 0 else 1], f"{axis}label": f"{axis} [m]"})
     axes.view_init(elev=18, azim=-60, vertical_axis="xyz"[upright])
-    axes.set_box_aspect(room)
-    corners = np.array(np.meshgrid(*(getattr(axes, f"get_{axis}lim")() for axis in "xyz"))).reshape(3, -1)
-    across, high, _ = proj_transform(*corners, axes.get_proj())
-    axes.set_box_aspect(room, zoom=0.15 / max(np.ptp(across), np.ptp(high)))  # labels of axes are not counted by the layout
+    axes.set_box_aspect(room.copy())  # it changes what it gets
+    across, upwards, _ = proj_transform(*np.array(np.meshgrid(*limits)).reshape(3, -1), axes.get_proj())
+    zoom = 0.19 * (1 - 1.1 / max(size, 2.2)) / max(np.ptp(across), np.ptp(upwards))  # of 0.19, less what labels need
+    axes.set_box_aspect(room.copy(), zoom=zoom)
+    weights = np.where(np.arange(3) == upright, 1.0, 0.5)  # labels move away along the other axes, which are seen so long
+    for k, axis in enumerate((axes.xaxis, axes.yaxis, axes.zaxis)):
+        others, part = np.delete(weights, k), np.delete(weights * room, k) / room.max()
+        beside = min(1.0, 1.6 * zoom * float(np.linalg.norm(part) / np.linalg.norm(others)))
+        axis.labelpad = 31 / beside - 21
+        axis.set_tick_params(pad=11 / beside - 8)
+        axes.locator_params(axis="xyz"[k], nbins=max(1, round(1.3 * size * room[k] / room.max() - 0.5)))
+        ticks = sorted(axis.get_ticklocs(), key=lambda tick: abs(tick - middle[k]))
+        inside = [tick for tick in ticks if abs(tick - middle[k]) < 0.45 * room[k]]  # none at corners
+        axis.set_ticks(inside if room[k] > 0.35 * room.max() and inside else ticks[:1])
 
 
 def in_panels(signals: Mapping[tuple[str, str], Array]) -> dict[str, Array | dict[str, Array]]:
@@ -323,7 +330,7 @@ def plot_over_time(
     from matplotlib.figure import Figure
 
     columns = min(columns, len(signals))
-    rows, width = -(-len(signals) // columns), 4.0 if columns < 3 else 3.2
+    rows, width = -(-len(signals) // columns), {1: 6.4, 2: 4.0}.get(columns, 3.2)
     figure = Figure(figsize=(width * columns, 2.3 * rows), layout="constrained")
     axes = np.atleast_2d(figure.subplots(rows, columns, sharex=True, squeeze=False))
     for axis in axes.flat[len(signals) :]:
@@ -355,8 +362,9 @@ def plot_over_time(
 def _name_lines(axis: Any, names: Sequence[str], width: float) -> None:
     """Write a legend above the lines of a panel `width` inches wide, whose range is made larger by as much as it takes."""
     columns = min(len(names), max(1, int((width - 0.7) / (0.4 + 0.07 * max(map(len, names))))))
+    part = min(0.6, (0.1 + 0.14 * -(-len(names) // columns)) / 1.6)  # of the height, 1.6 inches at least
     low, high = axis.get_ylim()
-    axis.set_ylim(low, high + (0.04 + 0.1 * -(-len(names) // columns)) * (high - low))
+    axis.set_ylim(low, high + part / (1 - part) * (high - low))
     axis.legend(
         loc="upper center", ncols=columns, fontsize=8, borderpad=0.2, labelspacing=0.2, handlelength=1.2, columnspacing=1
     )
