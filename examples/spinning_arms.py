@@ -73,7 +73,8 @@ def draw(opened: tt.LPVModel, closed: tt.LPVModel) -> object:
     angle.plot(exact, np.rad2deg([opening(spin) for spin in exact]), "k+", label="closed form")
     handles, labels = angle.get_legend_handles_labels()
     shown = [k for k, handle in enumerate(handles) if np.isfinite(np.asarray(handle.get_ydata(), dtype=float)).any()]
-    angle.legend([handles[k] for k in shown], [labels[k] for k in shown], fontsize=8, loc="center left")
+    angle.legend([handles[k] for k in shown], [labels[k] for k in shown], fontsize=8, loc="upper left")
+    angle.set_ylim(top=125)
     growth.set_ylim(-3, 3)
     titles = {angle: "arm angle [deg]", growth: "poles: real part [1/s]", frequency: "poles: imaginary part [rad/s]"}
     for axis, title in titles.items():

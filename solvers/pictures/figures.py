@@ -119,7 +119,7 @@ def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> F
         _draw_lines(axes, contact_edges, colour, linewidth=0.5, alpha=0.5)
         seen += contact_edges
         axes.plot([], [], color=colour, label=label)
-    fit_axes(axes, np.concatenate(seen[len(seen) > 1 :]), -model.gravity if model.gravity.any() else np.array([0.0, 0.0, 1.0]))
+    fit_axes(axes, np.concatenate(seen[len(seen) > 1 :]), -model.gravity if model.gravity.any() else (0.0, 0.0, 1.0))
     if len(labels) > 1:
         axes.legend()
     return figure
@@ -256,8 +256,8 @@ def _bars(model: Model) -> list[tuple[str, Array]]:
     return bars
 
 
-def fit_axes(axes: Any, points: Array | None = None, up: Array = np.array([0.0, 0.0, 1.0])) -> None:
-    """Show all points (n, 3), or lines, at one scale along all axes, as large as fits, with that upright that is nearest to `up`.
+def fit_axes(axes: Any, points: Array | None = None, up: Sequence[float] | Array = (0.0, 0.0, 1.0)) -> None:
+    """Show points (n, 3), or all lines, at one scale along all axes, as large as fits, that axis upright that is nearest to `up`.
 
     Numbers and names of the axes do not overlap, which matplotlib does not see to.
     """
@@ -290,8 +290,8 @@ def fit_axes(axes: Any, points: Array | None = None, up: Array = np.array([0.0, 
 def in_panels(signals: Mapping[tuple[str, str], Array]) -> dict[str, Array | dict[str, Array]]:
     """Return what `plot_over_time` draws of signals (n,) by name and unit: each in a panel of its own, while a page has room.
 
-    Beyond, those of a block in one unit share a panel, also with blocks whose names differ in numbers; if that does not suffice,
-    those of one unit.
+    Beyond, those of a block in one unit share a panel, also with blocks whose names differ in numbers; if that does not
+    suffice, those of one unit.
     """
     if len(signals) <= _PANELS:
         return {f"{name} [{unit}]": values for (name, unit), values in signals.items()}
