@@ -257,7 +257,7 @@ def _bars(model: Model) -> list[tuple[str, Array]]:
 
 
 def fit_axes(axes: Any, points: Array | None = None, up: Sequence[float] | Array = (0.0, 0.0, 1.0)) -> None:
-    """Show points (n, 3), or all lines, at one scale along all axes, as large as fits, that axis upright that is nearest to `up`.
+    """Show points (n, 3), or all lines, at one scale along all axes, as large as fits, the axis nearest to `up` upright.
 
     Numbers and names of the axes do not overlap, which matplotlib does not see to.
     """
@@ -300,7 +300,7 @@ def in_panels(signals: Mapping[tuple[str, str], Array]) -> dict[str, Array | dic
 
 
 def _shared_panels(signals: Mapping[tuple[str, str], Array], differing: str, most: int) -> dict[str, Array | dict[str, Array]]:
-    """Gather signals in panels of `most` lines, at most, those of one unit whose names are alike but for what is `differing`."""
+    """Gather signals in panels of `most` lines, at most: those of one unit with names alike but for what is `differing`."""
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
     for name, unit in signals:
         groups[re.sub(differing, "", name), unit].append(name)

@@ -73,8 +73,6 @@ SYSTEMS = {
     "ladder": ladder,
     "devices": devices,
     "tendons": tendons,
-    "devices": devices,
-    "tendons": tendons,
     "faulty loops": faulty_loops,
     **{f"loops {k}": lambda k=k: random_loops(k) for k in range(6)},
     **{f"tree {k}": lambda k=k: random_tree(np.random.default_rng(k), 30, loads=True) for k in range(6)},
