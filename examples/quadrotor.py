@@ -104,6 +104,7 @@ def draw(runs: dict[str, tt.Trajectory]) -> Figure:
         above.plot(run.t, np.rad2deg(np.linalg.norm(swing, axis=1)), color=colour, linewidth=1.4)
         below.plot(run.t, np.sqrt(run.x[:, 0]), color=colour, linewidth=1.4)
     fit_axes(space)
+    figure.set_constrained_layout_pads(wspace=0.1)
     space.legend(fontsize=8, loc="upper left")
     above.set_title("swing of the load to its rod [deg]", fontsize=10)
     below.set_title("front propeller [rad/s]", fontsize=10)

@@ -189,7 +189,7 @@ def draw(run: tt.Trajectory, output: str) -> None:
             axes.axvline(t, color="0.8", linewidth=1)
     pulls.set(xlabel="t [s]")
     joints.legend(fontsize="small", ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
-    pulls.legend(pulls.lines[:: len(pulls.lines) - 1], ["rod", "fingers"], fontsize="small")
+    pulls.legend(pulls.lines[::3][:2], ["rod", "fingers"], fontsize="small")
     figure.savefig(output)
     plt.close(figure)
 

@@ -273,14 +273,16 @@ def fit_axes(axes: Any, points: Array | None = None, up: Sequence[float] | Array
     axes.view_init(elev=18, azim=-60, vertical_axis="xyz"[upright])
     axes.set_box_aspect(room.copy())  # it changes what it gets
     across, upwards, _ = proj_transform(*np.array(np.meshgrid(*limits)).reshape(3, -1), axes.get_proj())
-    zoom = 0.19 * (1 - 1.1 / max(size, 2.2)) / max(np.ptp(across), np.ptp(upwards))  # of 0.19, less what labels need
+    letters = min(1.0, max(0.75, size / 3.5))  # smaller in small axes
+    zoom = 0.19 * (1 - 1.1 * letters / max(size, 2.0)) / max(np.ptp(across), np.ptp(upwards))  # of 0.19, less what labels need
     axes.set_box_aspect(room.copy(), zoom=zoom)
     weights = np.where(np.arange(3) == upright, 1.0, 0.5)  # labels move away along the other axes, which are seen so long
     for k, axis in enumerate((axes.xaxis, axes.yaxis, axes.zaxis)):
         others, part = np.delete(weights, k), np.delete(weights * room, k) / room.max()
         beside = min(1.0, 1.6 * zoom * float(np.linalg.norm(part) / np.linalg.norm(others)))
-        axis.labelpad = 31 / beside - 21
-        axis.set_tick_params(pad=11 / beside - 8)
+        axis.labelpad = 31 * letters / beside - 21
+        axis.label.set_fontsize(10 * letters)
+        axis.set_tick_params(pad=11 * letters / beside - 8, labelsize=10 * letters)
         axes.locator_params(axis="xyz"[k], nbins=max(1, round(1.3 * size * room[k] / room.max() - 0.5)))
         ticks = sorted(axis.get_ticklocs(), key=lambda tick: abs(tick - middle[k]))
         inside = [tick for tick in ticks if abs(tick - middle[k]) < 0.45 * room[k]]  # none at corners
