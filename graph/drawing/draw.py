@@ -12,8 +12,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from titop.blocks.basics.notebook import printable
 from titop.blocks.basics.tolerances import NEGLIGIBLE
 from titop.blocks.basics.user_input import check_suffix
@@ -181,7 +179,7 @@ class Pen:
         edge_x = item.x + item.width - behind - 0.03
         for port, run in itertools.groupby(zip(exits, exits_of(item), strict=True), key=lambda exit: exit[0]):
             heights = [height for _, height in run]
-            self.text(edge_x - 0.03, np.mean(heights), port, LABEL, f"port:{box.name}", ha="right", color="#555555")
+            self.text(edge_x - 0.03, sum(heights) / len(heights), port, LABEL, f"port:{box.name}", ha="right", color="#555555")
             if port and len(heights) > 1:  # one port, from which several wires leave
                 self.axes.plot([edge_x] * 2, heights[:: len(heights) - 1], color="#555555", linewidth=0.8, gid="port")
 

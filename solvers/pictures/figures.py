@@ -283,10 +283,11 @@ def fit_axes(axes: Any, points: Array | None = None, up: Sequence[float] | Array
         axis.labelpad = 31 * letters / beside - 21
         axis.label.set_fontsize(10 * letters)
         axis.set_tick_params(pad=11 * letters / beside - 8, labelsize=10 * letters)
-        axes.locator_params(axis="xyz"[k], nbins=max(1, round(1.3 * size * room[k] / room.max() - 0.5)))
+        most = max(1, round(1.3 * size * room[k] / room.max() - 0.5))
+        axes.locator_params(axis="xyz"[k], nbins=most)
         ticks = sorted(axis.get_ticklocs(), key=lambda tick: abs(tick - middle[k]))
         inside = [tick for tick in ticks if abs(tick - middle[k]) < 0.45 * room[k]]  # none at corners
-        axis.set_ticks(inside if room[k] > 0.35 * room.max() and inside else ticks[:1])
+        axis.set_ticks(inside[:most] if room[k] > 0.35 * room.max() and inside else ticks[:1])
 
 
 def in_panels(signals: Mapping[tuple[str, str], Array]) -> dict[str, Array | dict[str, Array]]:
