@@ -138,28 +138,28 @@ def solve(m: tt.Model, t: Array) -> Solution:
 
 
 def draw(s: Solution, output: str) -> None:
-    """Draw motion, wrench and torques by order, and the propellers."""
-    figure = plt.figure(figsize=(7.2, 8.4), layout="constrained")
-    grid = figure.add_gridspec(ORDER + 2, 4)
+    """Draw motion, wrench and torques by order, three orders of them, and the propellers."""
+    figure = plt.figure(figsize=(9, 7), layout="constrained")
+    grid, shown = figure.add_gridspec(4, 4), (0, 2, ORDER)
     motion, names = s.v_series[:, 1:], ("base acceleration", "joint accelerations", "base wrench", "joint torques")
     base, joints = slice(6), slice(6, 12)
     panels = ((motion, s.found, base), (motion, s.found, joints), (s.efforts, None, base), (s.efforts, None, joints))
-    for r in range(ORDER + 1):
+    for row, r in enumerate(shown):
         for column, (values, again, where) in enumerate(panels):
-            axes = figure.add_subplot(grid[r, column])
+            axes = figure.add_subplot(grid[row, column])
             axes.set_prop_cycle(color=COLOURS)
             lines = axes.plot(s.t, values[:, r, where], linewidth=0.8)
             if again is not None:
-                axes.plot(s.t, again[:, r, where], "--", color="black", linewidth=0.6)
+                (found,) = axes.plot(s.t, again[:, r, where], "--", color="black", linewidth=0.6)[:1]
             axes.set_xticks([0, 10, 20, 30], [] if r < ORDER else None)
             if r == 0:
-                axes.set_title(f"{names[column]} [SI]", fontsize=8)
+                axes.set_title(names[column], fontsize=10)
             if r == ORDER and column < 2:
-                labels = (["x", "y", "z", "rx", "ry", "rz"], [f"q{k}" for k in range(2, 8)])[column]
+                labels = (["x", "y", "z", "about x", "about y", "about z"], [f"joint {k}" for k in range(2, 8)])[column]
                 place = ("outside lower left", "outside lower right")[column]
-                figure.legend(lines, labels, fontsize=6, ncols=6, loc=place)
+                figure.legend([*lines, found], [*labels, "from efforts"], fontsize=8, ncols=4, loc=place)
             if column == 0:
-                axes.set_ylabel(f"r = {r}", fontsize=8)
+                axes.set_ylabel(f"derivative {r}" if r else "SI units")
     for place, values, label in (
         (slice(2), s.speeds, "propeller speeds [rad/s]"),
         (slice(2, 4), s.changes, "their rates [rad/s^2]"),
@@ -167,14 +167,14 @@ def draw(s: Solution, output: str) -> None:
         axes = figure.add_subplot(grid[-1, place])
         axes.set_prop_cycle(color=COLOURS)
         axes.plot(s.t, values, linewidth=0.8)
-        axes.set_title(label, fontsize=8)
-        axes.set_xlabel("t [s]", fontsize=8)
+        axes.set_title(label, fontsize=10)
+        axes.set_xlabel("t [s]")
     for axes in figure.axes:
-        axes.tick_params(labelsize=5.5)
-        axes.yaxis.offsetText.set_fontsize(5)
+        axes.tick_params(labelsize=8)
+        axes.yaxis.offsetText.set_fontsize(8)
         axes.ticklabel_format(axis="y", scilimits=(-2, 3))
         axes.grid(alpha=0.3)
-    figure.savefig(output, dpi=100)
+    figure.savefig(output)
     plt.close(figure)
 
 

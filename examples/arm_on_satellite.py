@@ -8,6 +8,7 @@ Run it: ``python examples/arm_on_satellite.py`` draws ``arm_on_satellite.png``.
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import numpy as np
 import robot_arm
@@ -59,10 +60,11 @@ def main(argv: list[str] | None = None) -> tuple[tt.Trajectory, tt.Trajectory]:
     free = tt.simulate(model, t, q, v, prescribed=prescribed, rtol=1e-7, atol=1e-9)
     held = tt.simulate(model, t, q, v, prescribed=prescribed, u=hold(model), rtol=1e-7, atol=1e-9)
     turned = {name: turn(run) for name, run in (("free", free), ("held", held))}
-    signals = {f"turn, {name} [deg]": values for name, values in turned.items()}
-    signals |= {f"{name} torque [N m]": held.tau[:, model.coordinate_names.index(name)] for name in joints[:3]}
-    signals["wheel0 speed, held [rad/s]"] = held.v[:, model.coordinate_names.index("wheel0")]
-    plot_over_time(t, signals, columns=2).savefig(arguments.output, dpi=75)
+    at = {name: model.coordinate_names.index(name) for name in (*joints[:3], "wheel0")}
+    signals: dict[str, Any] = {"turn of the satellite [deg]": turned}
+    signals["torques of the arm [N m]"] = {name.removeprefix("arm/"): held.tau[:, at[name]] for name in joints[:3]}
+    signals["speed of wheel0, held [rad/s]"] = held.v[:, at["wheel0"]]
+    plot_over_time(t, signals, columns=3).savefig(arguments.output)
     print(f"the satellite turns by up to {turned['free'].max():.2f} deg, held by its wheels by {turned['held'].max():.2f} deg")
     momentum = np.array([model.momentum(q, v) for q, v in zip(free.q, free.v, strict=True)])
     print(f"momentum of the free system stays zero to {np.abs(momentum).max():.1e}")

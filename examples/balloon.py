@@ -116,7 +116,7 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
     trajectory = tt.simulate(model, np.linspace(0, 20, 401), *initial_state(model), rtol=1e-10, atol=1e-12)
     signals, peer = degrees_of_freedom(trajectory.q), pinocchio_solution(trajectory.t)
     errors = None if peer is None else {label: x - signals[label] for label, x in degrees_of_freedom(peer).items()}
-    plot_over_time(trajectory.t, signals, errors).savefig(arguments.output, dpi=60)
+    plot_over_time(trajectory.t, signals, errors).savefig(arguments.output)
     print("after 20 s: " + ", ".join(f"{label} {values[-1]:+.6f}" for label, values in signals.items()))
     if errors is None:
         print("install Pinocchio (pip install pin) to see the difference to an independent engine")

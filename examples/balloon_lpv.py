@@ -52,8 +52,8 @@ def main(argv: list[str] | None = None) -> tt.LPVModel:
     print(f"between two points ({between:.1f} kg) the modes' frequencies are at most {100 * error:.2f} % from the exact ones")
     output = Path(arguments.output)
     poles = output.with_name(f"{output.stem}_poles{output.suffix}")
-    members.bode("joint2", "pendulum2.theta[2]", np.geomspace(0.2, 50, 500)).savefig(output, dpi=85)
-    members.poles().savefig(poles, dpi=85)
+    members.bode("joint2", "pendulum2.theta[2]", np.geomspace(0.2, 50, 500)).savefig(output)
+    members.poles().savefig(poles)
     print(f"figures in {output} and {poles}")
     return members
 

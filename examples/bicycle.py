@@ -93,7 +93,7 @@ def main(argv: list[str] | None = None) -> tuple[float, float]:
     axes.plot([], [], ".", color="tab:orange", label="imaginary parts")
     axes.set(xlabel="speed [m/s]", ylabel="eigenvalues [1/s]", ylim=(-10, 10), xlim=(0, 10))
     axes.legend(loc="lower right")
-    figure.savefig(arguments.output, dpi=85)
+    figure.savefig(arguments.output)
     return weave, capsize
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 import titop as tt
 from titop.blocks.basics.spatial import Array
+from titop.solvers.pictures.figures import fit_axes
 
 #: Length, radius at the base and at the tip (m).
 LENGTH, BASE, TIP = 0.5, 0.03, 0.015
@@ -84,7 +85,7 @@ def backbone(model: tt.Model, q: Array) -> Array:
 
 def draw(model: tt.Model, poses: dict[str, Array], trajectory: tt.Trajectory, output: str) -> None:
     """Draw the shapes, the way of the tip, and tensions and lengths of the tendons."""
-    figure = plt.figure(figsize=(7.2, 6.4), layout="constrained")
+    figure = plt.figure(figsize=(8.4, 7.2), layout="constrained")
     grid = figure.add_gridspec(2, 2, height_ratios=[1.5, 1.0])
     still, moving = (figure.add_subplot(grid[0, k], projection="3d") for k in range(2))
     for name, q in poses.items():
@@ -93,16 +94,16 @@ def draw(model: tt.Model, poses: dict[str, Array], trajectory: tt.Trajectory, ou
         moving.plot(*backbone(model, trajectory.q[k]).T, color=plt.get_cmap("viridis")(k / len(trajectory.t)), linewidth=2)
     moving.plot(*np.array([model.pose("rod.tip", q)[1] for q in trajectory.q]).T, color="C3")
     for axes, title in ((still, "one tendon each"), (moving, "in motion, and the tip's way")):
-        axes.set(title=title, xlabel="x [m]", ylabel="y [m]", box_aspect=(1, 1, 1.1))
-        axes.set(xlim=(-0.25, 0.25), ylim=(-0.25, 0.25), zlim=(-0.55, 0.0))
+        axes.set_title(title)
+        fit_axes(axes)
     pulls, lengths = (figure.add_subplot(grid[1, k]) for k in range(2))
     pulls.plot(trajectory.t, trajectory.u)
-    pulls.legend(PULLS, fontsize="small")
+    pulls.legend(PULLS, fontsize="small", loc="upper left")
     pulls.set(xlabel="t [s]", ylabel="tension [N]")
     measured = trajectory.outputs()[:, ::2]
     lengths.plot(trajectory.t, 1e3 * (measured - measured[0]))
     lengths.set(xlabel="t [s]", ylabel="change of length [mm]")
-    figure.savefig(output, dpi=100)
+    figure.savefig(output)
     plt.close(figure)
 
 

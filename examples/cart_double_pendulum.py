@@ -106,7 +106,7 @@ def main(argv: list[str] | None = None) -> dict[float, tt.Trajectory]:
             f"tilt {np.rad2deg(tilt):4.1f} deg: largest force {np.abs(run.u).max():5.1f} N, largest angle "
             f"{np.rad2deg(np.abs(run.q[:, 1:]).max()):5.1f} deg, {error:.1e} from the linear model"
         )
-    draw(runs, linear).savefig(arguments.output, dpi=75)  # type: ignore[attr-defined]
+    draw(runs, linear).savefig(arguments.output)  # type: ignore[attr-defined]
     print(f"figure in {arguments.output}")
     return runs
 

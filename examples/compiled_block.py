@@ -123,7 +123,7 @@ def main(argv: list[str] | None = None) -> None:
         "root [deg]": np.rad2deg(trajectory.coordinate("root")),
         "energy's change [nJ]": 1e9 * (energy - energy[0]),
     }
-    plot_over_time(trajectory.t, signals, columns=2).savefig(arguments.output, dpi=75)
+    plot_over_time(trajectory.t, signals, columns=2).savefig(arguments.output)
     print(build())
     print(f"the spin pulls the boom out by up to {1e3 * extension.max():.1f} mm")
     print(f"energy {energy[0]:.6f} J, largest change {np.ptp(energy):.1e} J over 5 s")

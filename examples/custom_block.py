@@ -108,7 +108,7 @@ def draw(trajectory: tt.Trajectory) -> Figure:
         axis.plot(*backbone(trajectory.model, trajectory.q[k]), color=shade, linewidth=3, label=label)
     axis.set(title="from the hub to the tip, from the side", xlabel="x [m]", ylabel="z [m]", aspect="equal")
     axis.grid(alpha=0.3)
-    axis.legend(fontsize=8)
+    axis.legend(fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
 
@@ -123,7 +123,7 @@ def main(argv: list[str] | None = None) -> None:
     trajectory = tt.simulate(model, np.linspace(0, 2, 41), q, v, rtol=1e-9, atol=1e-11)
     energy = trajectory.energy().sum(axis=1)
     momentum = np.array([model.momentum(q, v) for q, v in zip(trajectory.q, trajectory.v, strict=True)])
-    draw(trajectory).savefig(arguments.output, dpi=75)
+    draw(trajectory).savefig(arguments.output)
     print(build())
     print(f"energy {energy[0]:.6f} J, largest change {np.ptp(energy):.1e} J over 2 s")
     print(f"momentum, largest change {np.ptp(momentum, axis=0).max():.1e}")

@@ -71,7 +71,7 @@ def main(argv: list[str] | None = None) -> tuple[tt.Trajectory, tt.OperatingPoin
         "sinks along its axis with [m/s]": -trajectory.v[:, 2],
         "tilt [deg]": np.rad2deg(np.arccos(np.clip(axes[:, 2], -1, 1))),
     }
-    plot_over_time(trajectory.t, signals, columns=2).savefig(arguments.output, dpi=75)
+    plot_over_time(trajectory.t, signals, columns=2).savefig(arguments.output)
     print(build())
     print(f"after 40 s it sinks at {-trajectory.v[-1, 2]:.4f} m/s, steadily at {-sinking.v[2]:.4f} m/s")
     print(f"closed form {np.sqrt((MASS - WATER * VOLUME) * GRAVITY / ALONG[1]):.4f} m/s")

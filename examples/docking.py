@@ -101,11 +101,11 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
         "antenna's angle [rad]": trajectory.coordinate("hinge"),
         "chaser's rate [mrad/s]": 1e3 * rates[:, 0],
         "target's rate [mrad/s]": 1e3 * rates[:, 1],
-        "panel's first mode": trajectory.coordinate("panel.mode_y1"),
+        "panel's first mode [m sqrt(kg)]": trajectory.coordinate("panel.mode_y1"),
         "force in the dock [N]": trajectory.reaction("dock")[:, 0],
     }
     instants = [change.t for change in trajectory.changes]
-    plot_over_time(trajectory.t, signals, columns=2, instants=instants).savefig(arguments.output, dpi=75)
+    plot_over_time(trajectory.t, signals, columns=2, instants=instants).savefig(arguments.output)
     return trajectory
 
 

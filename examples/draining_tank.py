@@ -134,7 +134,7 @@ def main(argv: list[str] | None = None) -> tuple[tt.LPVModel, dict[str, Closed],
         stable = loop.damping > 0
         told = "stable at all fills" if stable.all() else f"unstable at fills of {FILLS[~stable].max():.2f} and below"
         print(f"{name}: {told}; phase margin {np.nanmin(loop.phase):.0f} degrees or more where stable")
-    draw(family, loops, flights).savefig(arguments.output, dpi=75)
+    draw(family, loops, flights).savefig(arguments.output)
     return family, loops, flights
 
 

@@ -98,7 +98,7 @@ def errors(motion: tt.Trajectory) -> Array:
 
 def draw(runs: dict[str, tt.Trajectory], output: str) -> None:
     """Draw angles, springs, torques and errors."""
-    figure, axes = plt.subplots(2, 2, figsize=(7.2, 4.6), sharex=True, layout="constrained")
+    figure, axes = plt.subplots(2, 2, figsize=(8, 5.4), sharex=True, layout="constrained")
     exact = runs["flatness"]
     for k, name in enumerate(JOINTS):
         axes[0, 0].plot(exact.t, exact.q[:, 2 * k] + exact.q[:, 2 * k + 1], label=name)
@@ -110,12 +110,12 @@ def draw(runs: dict[str, tt.Trajectory], output: str) -> None:
     for panel, title in zip(axes.flat, titles, strict=True):
         panel.set_title(title, fontsize=9)
         panel.grid(alpha=0.3)
-        panel.axvline(DURATION, color="gray", linewidth=0.6)
+        panel.axvline(DURATION, color="gray", linewidth=0.8, linestyle=":", label="end of the motion")
     for panel in (axes[0, 0], axes[1, 1]):
-        panel.legend(fontsize="x-small")
+        panel.legend(fontsize=8)
     for panel in axes[-1]:
         panel.set_xlabel("t [s]")
-    figure.savefig(output, dpi=100)
+    figure.savefig(output)
     plt.close(figure)
 
 

@@ -193,7 +193,7 @@ def stiffness(model: tt.Model, point: tt.OperatingPoint) -> Array:
 def draw(run: tt.Trajectory, points: list[tt.OperatingPoint], held: tt.OperatingPoint, output: str) -> None:
     """Draw the finger at rest at several openings and in the grasp, the slider's force there, and forces of a grasp."""
     free, model, places = points[0].model, run.model, [point.q[0] for point in points]
-    figure = plt.figure(figsize=(7.2, 4.4), layout="constrained")
+    figure = plt.figure(figsize=(8.4, 5), layout="constrained")
     grid = figure.add_gridspec(2, 3, width_ratios=(1.0, 1.0, 1.2))
     shape, closed = figure.add_subplot(grid[:, 0]), figure.add_subplot(grid[:, 1])
     force, carried = figure.add_subplot(grid[0, 2]), figure.add_subplot(grid[1, 2])
@@ -201,7 +201,7 @@ def draw(run: tt.Trajectory, points: list[tt.OperatingPoint], held: tt.Operating
         for k, colour in drawn:
             for line in lines(free, points[k].q):
                 axes.plot(1e3 * line[:, 0], 1e3 * line[:, 2], colour, linewidth=1)
-        axes.set(xlabel="x [mm]", aspect="equal", xlim=(-35, 65), ylim=(-5, 185))
+        axes.set(xlabel="x [mm]", aspect="equal", xlim=(-45, 65), ylim=(-5, 185))
     shape.set(ylabel="z [mm]", title="opened and closed")
     closed.set(title="a grasp")
     for line in lines(model, held.q):
@@ -215,13 +215,14 @@ def draw(run: tt.Trajectory, points: list[tt.OperatingPoint], held: tt.Operating
     ends = np.array([jaw - 0.04 * along, jaw + 0.04 * along])
     closed.plot(1e3 * ends[:, 0], 1e3 * ends[:, 2], "0.3", linewidth=3)
     force.plot(1e3 * np.array(places), [point.tau[0] for point in points], "o-", markersize=3)
-    force.set(xlabel="slider [mm]", ylabel="its force [N]")
+    force.set(xlabel="slider [mm]", ylabel="force of the slider [N]")
     for name, colour in (("wall", "C3"), ("jaw", "0.3"), ("stand", "C2")):
         size = np.linalg.norm(run.contacts(name).force.sum(axis=1), axis=1)
         carried.plot(run.t, size, colour, label=name)
     carried.set(xlabel="t [s]", ylabel="force on the cylinder [N]")
-    carried.legend(fontsize="small", loc="center right")
-    figure.savefig(output, dpi=100)
+    carried.set_ylim(0, 0.65)
+    carried.legend(fontsize="small", loc="upper right", ncols=3, columnspacing=1)
+    figure.savefig(output)
     plt.close(figure)
 
 

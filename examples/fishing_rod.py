@@ -55,17 +55,17 @@ def main(argv: list[str] | None = None) -> dict[float, Array]:
         shapes[mass], bending[mass] = loaded.section_poses("rod", PLACES, q)[1], moments(loaded, q)
         print(f"{1e3 * mass:4.0f} g: the tip is at x = {shapes[mass][-1, 0]:.3f} m, z = {shapes[mass][-1, 2]:.3f} m")
 
-    figure, (axes, beside) = plt.subplots(1, 2, figsize=(7.2, 3.8), layout="constrained", width_ratios=[5, 4])
+    figure, (axes, beside) = plt.subplots(1, 2, figsize=(8.4, 4.4), layout="constrained", width_ratios=[5, 4])
     axes.plot([0, 0], [0, 1], color="0.6", linewidth=6)
     colours = plt.get_cmap("viridis")(np.linspace(0.0, 0.9, len(WEIGHTS)))
     for (mass, line), colour in zip(shapes.items(), colours, strict=True):
         axes.plot(line[:, 0], line[:, 2], color=colour, label=f"{1e3 * mass:.0f} g")
         axes.plot(*line[-1, [0, 2]], "o", color=colour, markersize=3 + 12 * np.cbrt(mass))
         beside.plot(PLACES, bending[mass], color=colour)
-    axes.set(xlabel="x [m]", ylabel="z [m]", aspect="equal")
-    axes.legend(title="weight", fontsize=8)
-    beside.set(xlabel="along the rod [m]", ylabel="moment about y on all beyond [N m]")
-    figure.savefig(arguments.output, dpi=100)
+    axes.set(xlabel="x [m]", ylabel="z [m]", aspect="equal", xlim=(-0.05, 1.25))
+    axes.legend(title="weight", fontsize=8, loc="lower right")
+    beside.set(xlabel="along the rod [m]", ylabel="bending moment about y [N m]")
+    figure.savefig(arguments.output)
     plt.close(figure)
     return shapes
 

@@ -229,8 +229,8 @@ def main(argv: list[str] | None = None) -> tuple[tt.LPVModel, dict[str, tt.Traje
         turning, end = size[(run.t > SLEW[0]) & (run.t < STEPS[1])].max(), size[run.t > END - 10].max()
         wheels = np.abs(run.u).max()
         print(f"{label}: {turning:.2f} mdeg as the panels start, {end:.2f} mdeg at the end, wheels up to {wheels:.2f} N m")
-    draw(members, runs, rates).savefig(output, dpi=75)
-    members.poles().savefig(output.with_name(f"{output.stem}_poles{output.suffix}"), dpi=75)
+    draw(members, runs, rates).savefig(output)
+    members.poles().savefig(output.with_name(f"{output.stem}_poles{output.suffix}"))
     return members, runs, rates
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from itertools import chain
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -92,15 +91,15 @@ def residual(trajectory: tt.Trajectory) -> float:
     return float(np.ptp(tip) / 2)
 
 
-def shown(run: tt.Trajectory, name: str) -> dict[str, Array]:
-    """Return what is drawn of a run, each under a label that ends in its name."""
+def shown(run: tt.Trajectory) -> dict[str, Array]:
+    """Return what is drawn of a run."""
     return {
-        f"hub angle [deg], {name}": hub_angle(run),
-        f"left tip across the panel [mm], {name}": 1e3 * coordinate(run, "left_panel.C_z"),
-        f"left tip in its plane [mm], {name}": 1e3 * coordinate(run, "left_panel.C_y"),
-        f"second mode across, {name}": coordinate(run, "left_panel.mode_z1"),
-        f"panels [deg], {name}": np.rad2deg(coordinate(run, "left_drive")),
-        f"drive torque [N m], {name}": run.tau[:, run.model.coordinate_names.index("left_drive")],
+        "hub angle [deg]": hub_angle(run),
+        "left tip across the panel [mm]": 1e3 * coordinate(run, "left_panel.C_z"),
+        "left tip in its plane [mm]": 1e3 * coordinate(run, "left_panel.C_y"),
+        "second mode across [m sqrt(kg)]": coordinate(run, "left_panel.mode_z1"),
+        "panels [deg]": np.rad2deg(coordinate(run, "left_drive")),
+        "drive torque [N m]": run.tau[:, run.model.coordinate_names.index("left_drive")],
     }
 
 
@@ -117,9 +116,9 @@ def main(argv: list[str] | None = None) -> tuple[tt.Trajectory, tt.Trajectory]:
     print("its effective mass across it:", np.round(panel.effective_mass.fraction[:4, 2], 3))
     t = np.linspace(0, END, 451)
     hard, smooth = (slew(model, profile, t) for profile in (hardest, smoothest))
-    full, soft = (shown(run, name) for name, run in (("full torque", hard), ("smooth torque", smooth)))
-    signals = dict(chain.from_iterable(zip(full.items(), soft.items(), strict=True)))  # side by side
-    plot_over_time(t, signals, columns=2).savefig(arguments.output, dpi=75)
+    full, soft = shown(hard), shown(smooth)
+    signals = {label: {"full torque": full[label], "smooth torque": soft[label]} for label in full}
+    plot_over_time(t, signals, columns=2).savefig(arguments.output)
     for name, run in (("full", hard), ("smooth", smooth)):
         print(f"{name} torque: {hub_angle(run)[-1]:.2f} deg, the tips still swing by {1e3 * residual(run):.2f} mm")
     return hard, smooth

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -56,17 +57,16 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
     total = energy.sum(axis=1)
     closed = np.array([np.abs(model.closure_error(q)).max() for q in trajectory.q])
     rocker = np.unwrap(np.arctan2(turns[:, 1, 0], turns[:, 0, 0]))
-    signals = {
+    signals: dict[str, Any] = {
         "crank angle [rad]": trajectory.coordinate("drive"),
         "rocker angle [rad]": rocker,
         "crank rate [rad/s]": trajectory.v[:, 0],
-        "pin on rocker, x [N]": force[:, 0],
-        "pin on rocker, y [N]": force[:, 1],
+        "pin on rocker [N]": {"x": force[:, 0], "y": force[:, 1]},
         "kinetic energy [J]": energy[:, 0],
         "energy drift [nJ]": 1e9 * (total - total[0]),
         "largest closure error [pm, prad]": 1e12 * closed,
     }
-    plot_over_time(t, signals, columns=2).savefig(arguments.output, dpi=75)
+    plot_over_time(t, signals, columns=2).savefig(arguments.output)
     print(f"largest force on the pin {np.linalg.norm(force, axis=1).max():.1f} N")
     print(f"loop closed within {closed.max():.1e}, energy constant within {np.abs(total - total[0]).max():.1e} J")
     return trajectory

@@ -67,15 +67,17 @@ def draw(t: Array, motions: dict[float, tuple[Array, Array]], family: tt.LPVMode
             axis.plot(t, simulated[:, k] / push, color=colour, linewidth=1.2, label=f"{push:g} rad")
     for k, (axis, name) in enumerate(((crank, "crank"), (rocker, "rocker"))):
         axis.plot(t, motions[push][1][:, k] / push, "k--", linewidth=0.9, label="linear")
-        axis.set(title=f"let go: {name} in parts of the crank's push", xlabel="t [s]")
-    crank.legend(fontsize=8, loc="upper right")
+        axis.set(title=f"{name} over the push", xlabel="t [s]")
+    crank.set_ylim(top=1.9)
+    crank.legend(fontsize=8, loc="upper center", ncols=2)
     angles = np.rad2deg(family.parameters["drive.q"])
     torque.plot(angles, family.tau[:, 0], color="black", linewidth=1)
     torque.set(title="torque that holds the crank", ylabel="N m", xlabel="crank [deg]")
-    poles.plot(angles, family.eigenvalues.imag.max(axis=1), color="tab:blue", linewidth=1.2, label="swings: frequency")
-    poles.plot(angles, family.eigenvalues.real.max(axis=1), color="tab:red", linewidth=1.2, label="falls: growth rate")
-    poles.set(title="poles there, torque kept", ylabel="rad/s", xlabel="crank [deg]")
-    poles.legend(fontsize=8)
+    poles.plot(angles, family.eigenvalues.imag.max(axis=1), color="tab:blue", linewidth=1.2, label="frequency of swings")
+    poles.plot(angles, family.eigenvalues.real.max(axis=1), color="tab:red", linewidth=1.2, label="growth rate of falls")
+    poles.set(title="poles at constant torque", ylabel="rad/s", xlabel="crank [deg]")
+    poles.set_ylim(top=6.2)
+    poles.legend(fontsize=8, loc="upper right")
     for axis in (torque, poles):
         axis.axvline(np.rad2deg(rest), color="gray", linestyle=":", linewidth=1)
     for axis in axes.flat:
@@ -100,7 +102,7 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
         print(f"let go {push:4.2f} rad away: at most {100 * error:7.3f} % of that from the linear model")
     family = held_family(model, point.q[0] + np.linspace(-np.pi, np.pi, 61))
     print(family)
-    draw(t, motions, family, point.q[0]).savefig(output, dpi=75)
+    draw(t, motions, family, point.q[0]).savefig(output)
     return {"model": model, "point": point, "system": system, "motions": motions, "family": family}
 
 

@@ -72,7 +72,9 @@ def is_stable(yaw: Array, roll: Array) -> Array:
 
 def draw(results: Results, path: str) -> None:
     """Draw the growth over both ratios with the closed form's boundary, and the librations."""
-    figure, (plane, *motions) = plt.subplots(1, 4, figsize=(12, 3.6), width_ratios=(1.4, 1, 1, 1), layout="constrained")
+    figure = plt.figure(figsize=(9, 7), layout="constrained")
+    grid = figure.add_gridspec(2, 3, height_ratios=(1.5, 1))
+    plane, motions = figure.add_subplot(grid[0, :]), [figure.add_subplot(grid[1, k]) for k in range(3)]
     levels, grown = np.linspace(0, 1.8, 10), np.maximum(results.growth, 0)
     filled = plane.contourf(YAW, ROLL, grown, levels=levels, cmap="magma_r", extend="max")
     figure.colorbar(filled, ax=plane, label="growth / mean motion")
@@ -84,10 +86,11 @@ def draw(results: Results, path: str) -> None:
         axes.plot(run.t / ORBIT.period, angles(run), label=("yaw", "roll", "pitch"))
         axes.set(title=name, xlabel="orbits", ylim=(-40, 40))
     plane.set(xlabel="yaw: (Iz - Iy) / Ix", ylabel="roll: (Iz - Ix) / Iy")
-    plane.legend(fontsize=7, loc="lower right")
+    plane.set(aspect="equal", xticks=[-1, -0.5, 0, 0.5, 1])
+    plane.legend(fontsize=9, loc="upper right", bbox_to_anchor=(-0.3, 1.0))
     motions[0].set_ylabel("angle [deg]")
-    motions[0].legend(fontsize=7)
-    figure.savefig(path, dpi=60)
+    motions[0].legend(fontsize=8)
+    figure.savefig(path)
     plt.close(figure)
 
 

@@ -10,6 +10,7 @@ Run it: ``python examples/gripper.py`` draws ``gripper.png``.
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import numpy as np
 
@@ -56,16 +57,17 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
     trajectory = tt.simulate(model, t, model.neutral(), model.velocity({}), u=closing, rtol=1e-9, atol=1e-11)
 
     torque = [torque_of_motion(model, *state) for state in zip(trajectory.q, trajectory.v, trajectory.a, strict=True)]
-    signals = {
+    signals: dict[str, Any] = {
         "pinion [rad]": trajectory.q[:, 0],
-        "upper jaw [mm]": 1e3 * trajectory.q[:, 1],
-        "lower jaw [mm]": 1e3 * trajectory.q[:, 2],
+        "jaws [mm]": {"upper": 1e3 * trajectory.q[:, 1], "lower": 1e3 * trajectory.q[:, 2]},
         "grip on each jaw [N]": STIFFNESS * trajectory.q[:, 2],
         "torque of the motor [N m]": GEAR * trajectory.u[:, 0],
-        "torque from the motion [N m]": np.array(torque),
     }
-    plot_over_time(t, signals, columns=2).savefig(arguments.output, dpi=75)
+    plot_over_time(t, signals, columns=2).savefig(arguments.output)
     print(f"the jaws close by {1e3 * trajectory.q[-1, 2]:.2f} mm and press with {STIFFNESS * trajectory.q[-1, 2]:.2f} N")
+    print(
+        f"torques of the motor and from the motion differ by {np.abs(GEAR * trajectory.u[:, 0] - torque).max():.1e} N m at most"
+    )
     print(f"out of mesh by {max(np.abs(model.closure_error(q)).max() for q in trajectory.q):.1e} m at most")
     return trajectory
 

@@ -89,18 +89,19 @@ def draw(model: tt.Model, steps: dict[float, tuple[tt.Trajectory, Array]], loop:
     system = tt.linearize(model, model.neutral(), inputs=["motor"], outputs=["elbow.v"])
     frequencies = np.logspace(0, 3.5, 400)
     gain.loglog(frequencies, [abs(complex(system(1j * frequency))) for frequency in frequencies])
-    gain.axvline(abs(resonance(model)), color="0.6", linestyle="--", linewidth=0.9)
-    gain.set_title("voltage to link [rad/s / V], over rad/s", fontsize=10)
-    for (volts, (simulated, linear)), colour in zip(steps.items(), ("tab:blue", "tab:red"), strict=True):
+    gain.axvline(abs(resonance(model)), color="0.6", linestyle="--", linewidth=0.9, label="resonance of rotor and link")
+    gain.set(title="voltage to the link's rate", xlabel="frequency [rad/s]", ylabel="gain [rad/s / V]")
+    for (volts, (simulated, _)), colour in zip(steps.items(), ("tab:blue", "tab:red"), strict=True):
         rates.plot(simulated.t, simulated.v[:, 1] / volts, color=colour, label=f"{volts:g} V")
-        rates.plot(simulated.t, linear[:, 3] / volts, color="k", linestyle="--", linewidth=0.9)
-    rates.set_title("link after a step [rad/s / V], over s (dashed: linear)", fontsize=10)
-    rates.legend(fontsize=8)
+    rates.plot(simulated.t, steps[volts][1][:, 3] / volts, color="k", linestyle="--", linewidth=0.9, label="linear")
+    rates.set(title="step of the voltage", xlabel="t [s]", ylabel="rate of the link [rad/s / V]")
     values = loop.outputs()
     torque.plot(1e3 * values[:, 1], values[:, 0])
-    torque.set_title("torque [N m] over torsion [mrad]", fontsize=10)
+    torque.set(title="hysteresis of the gear", xlabel="torsion [mrad]", ylabel="torque [N m]")
     speed.plot(run.v[:, 0], shaking(run), linewidth=0.8)
-    speed.set_title("link beside a rigid gear [rad/s], over the rotor's rad/s", fontsize=10)
+    speed.set(title="run-up with the gear's error", xlabel="rate of the rotor [rad/s]", ylabel="link less rigid gear [rad/s]")
+    for axis in (gain, rates):
+        axis.legend(fontsize=8)
     for axis in (gain, rates, torque, speed):
         axis.grid(alpha=0.3)
     return figure
@@ -122,7 +123,7 @@ def main(argv: list[str] | None = None) -> dict[float, tuple[tt.Trajectory, Arra
     loop, run = swing(model, np.linspace(0, 2, 401)), run_up(model, np.linspace(0, 4, 801))
     worst = run.v[np.argmax(np.abs(shaking(run))), 0]
     print(f"the gear's error shakes the link most at {worst:.0f} rad/s of the rotor")
-    draw(model, steps, loop, run).savefig(arguments.output, dpi=75)
+    draw(model, steps, loop, run).savefig(arguments.output)
     print(f"figure in {arguments.output}")
     return steps
 

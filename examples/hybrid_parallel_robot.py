@@ -18,6 +18,7 @@ import numpy as np
 
 import titop as tt
 from titop.blocks.basics.spatial import Array
+from titop.solvers.pictures.figures import fit_axes
 
 #: Of the pillars: length, width and height of the section (m), Young's modulus (Pa), density (kg/m^3), viscosity (Pa s).
 LENGTH, SECTION, YOUNG, DENSITY, VISCOSITY = 0.15, (0.015, 0.03), 1e6, 1000.0, 1e4
@@ -102,29 +103,26 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
     print(f"{t[-1]:.0f} s of motion: {counted['steps']} steps, {counted['jacobians']} Jacobians, {counted['seconds']:.2f} s")
     print(f"loops closed within {opened:.1e}")
 
-    figure = plt.figure(figsize=(7.2, 4.2))
-    grid = figure.add_gridspec(2, 2, left=0.03, right=0.9, bottom=0.12, top=0.95, wspace=0.2, width_ratios=(1.2, 1.0))
+    figure = plt.figure(figsize=(8.4, 4.8), layout="constrained")
+    grid = figure.add_gridspec(2, 2, width_ratios=(1.2, 1.0))
     space = figure.add_subplot(grid[:, 0], projection="3d")
     colours = plt.get_cmap("viridis")(np.linspace(0.0, 0.9, 3))
     for k, colour in zip((0, (len(t) - 1) // 10, (len(t) - 1) * 3 // 10), colours, strict=True):
         edges, pillars = shape(model, trajectory.q[k])
-        space.plot(*edges.T, color=colour, linewidth=2)
+        space.plot(*edges.T, color=colour, linewidth=2, label=f"{t[k]:.0f} s")
         for line in pillars:
             space.plot(*line.T, color=colour)
-    space.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]", aspect="equal")
-    space.locator_params(axis="z", nbins=4)
+    fit_axes(space)
+    space.legend(fontsize="small")
     motion = trajectory.motion("platform")
     places, angles = figure.add_subplot(grid[0, 1]), figure.add_subplot(grid[1, 1])
-    for right in (places, angles):
-        right.yaxis.set_label_position("right")
-        right.yaxis.tick_right()
     for k, name in enumerate("xyz"):
         places.plot(t, 1e3 * (motion[:, 12 + k] - motion[0, 12 + k]), label=name)
         angles.plot(t, np.rad2deg(motion[:, 15 + k]), label=name)
-    places.set(ylabel="moved [mm]")
-    angles.set(xlabel="t [s]", ylabel="turned [deg]")
+    places.set(ylabel="displacement [mm]")
+    angles.set(xlabel="t [s]", ylabel="rotation [deg]")
     places.legend(fontsize="small")
-    figure.savefig(arguments.output, dpi=100)
+    figure.savefig(arguments.output)
     plt.close(figure)
     return trajectory
 

@@ -17,6 +17,7 @@ import numpy as np
 
 import titop as tt
 from titop.blocks.basics.spatial import Array
+from titop.solvers.pictures.figures import fit_axes
 
 #: Of the rod: length (m), radius at the base and at the tip (m), Young's modulus (Pa), density (kg/m^3), viscosity (Pa s).
 LENGTH, RADII, YOUNG, DENSITY, VISCOSITY = 0.5, (0.015, 0.01), 1e6, 1000.0, 1e4
@@ -98,26 +99,24 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
     counted = trajectory.statistics
     print(f"{t[-1]:.0f} s of motion: {counted['steps']} steps, {counted['jacobians']} Jacobians, {counted['seconds']:.2f} s")
 
-    figure = plt.figure(figsize=(7.2, 4.2))
-    grid = figure.add_gridspec(2, 2, left=0.03, right=0.9, bottom=0.12, top=0.95, wspace=0.2, width_ratios=(1.2, 1.0))
+    figure = plt.figure(figsize=(9, 4.8), layout="constrained")
+    grid = figure.add_gridspec(2, 2, width_ratios=(1.2, 1.0))
     axes = figure.add_subplot(grid[:, 0], projection="3d")
     colours = plt.get_cmap("viridis")(np.linspace(0.0, 0.9, 6))
-    for q, colour in zip(trajectory.q[:: (len(t) - 1) // 5], colours, strict=True):
-        links, rod = shape(model, q)
-        axes.plot(*links.T, color=colour, linewidth=3)
+    for k, colour in zip(range(0, len(t), (len(t) - 1) // 5), colours, strict=True):
+        links, rod = shape(model, trajectory.q[k])
+        axes.plot(*links.T, color=colour, linewidth=3, label=f"{t[k]:.0f} s")
         axes.plot(*rod.T, color=colour)
     tip = trajectory.motion("rod.tip")[:, 12:15]
-    axes.plot(*tip.T, color="tab:red", linewidth=0.7)
-    axes.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]", aspect="equal")
-    axes.locator_params(axis="z", nbins=4)
+    axes.plot(*tip.T, color="tab:red", linewidth=0.7, label="tip")
+    fit_axes(axes)
+    axes.legend(fontsize="small", ncols=2, loc="upper left")
     efforts = figure.add_subplot(grid[:, 1])
     for k, name in enumerate(JOINTS):
         efforts.plot(t, trajectory.tau[:, k], label=name)
-    efforts.yaxis.set_label_position("right")
-    efforts.yaxis.tick_right()
     efforts.set(xlabel="t [s]", ylabel="torque [N m]")
-    efforts.legend(fontsize="small", ncols=2)
-    figure.savefig(arguments.output, dpi=100)
+    efforts.legend(fontsize="small", ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    figure.savefig(arguments.output)
     plt.close(figure)
     return trajectory
 

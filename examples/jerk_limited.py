@@ -100,7 +100,7 @@ def fastest(m: tt.Model) -> float:
 
 def draw(m: tt.Model, runs: dict[str, Run], output: str) -> None:
     """Draw angles, torques, their rates, and the slider."""
-    figure, axes = plt.subplots(2, 2, figsize=(7.2, 4.6), sharex=True, layout="constrained")
+    figure, axes = plt.subplots(2, 2, figsize=(9, 5.6), sharex=True, layout="constrained")
     where, slider = [m.coordinate_names.index(name) for name in JOINTS], m.configuration_names.index("rail")
     for (name, (motion, rates)), style in zip(runs.items(), ("-", "--"), strict=True):
         for k, color in zip(range(2), ("tab:blue", "tab:orange"), strict=True):
@@ -109,16 +109,17 @@ def draw(m: tt.Model, runs: dict[str, Run], output: str) -> None:
             axes[0, 1].plot(motion.t, motion.tau[:, where[k]], **look)
             axes[1, 0].plot(motion.t, rates[:, k], **look)
         axes[1, 1].plot(motion.t, 1e3 * motion.q[:, slider], style, color="black", linewidth=1, label=name)
-    axes[1, 0].axhspan(-LIMIT, LIMIT, color="tab:green", alpha=0.1)
+    axes[1, 0].axhspan(-LIMIT, LIMIT, color="0.5", alpha=0.15, label="limit")
     titles = ("joints [deg]", "torques [N m]", "their rates [N m/s]", "slider [mm]")
     for panel, title in zip(axes.flat, titles, strict=True):
         panel.set_title(title, fontsize=9)
         panel.grid(alpha=0.3)
-    for panel in (axes[0, 0], axes[1, 1]):
-        panel.legend(fontsize=6)
+    axes[0, 0].legend(fontsize=8, loc="lower right", bbox_to_anchor=(1.0, 0.35))
+    axes[1, 0].legend(*([each[-1]] for each in axes[1, 0].get_legend_handles_labels()), fontsize=8)
+    axes[1, 1].legend(fontsize=8)
     for panel in axes[-1]:
         panel.set_xlabel("t [s]")
-    figure.savefig(output, dpi=100)
+    figure.savefig(output)
     plt.close(figure)
 
 

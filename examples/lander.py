@@ -10,6 +10,7 @@ Run it: ``python examples/lander.py`` draws ``lander.png``.
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -74,8 +75,9 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
     lengths = np.array([strut_lengths(model, q) for q in trajectory.q])
     print(f"shortest strut {lengths.min():.3f} m, highest load {np.abs(trajectory.a[:, 2]).max() / 9.81:.2f} g")
     print(f"at rest the hub stands {trajectory.q[-1, 2]:.3f} m high, {trajectory.q[-1, 0]:.3f} m from where it touched")
-    signals = {"hub's height [m]": trajectory.q[:, 2], **{f"{name} strut [m]": lengths[:, k] for k, name in enumerate(LEGS)}}
-    plot_over_time(t, signals, columns=2).savefig(arguments.output, dpi=75)
+    struts = dict(zip(LEGS, lengths.T, strict=True))
+    signals: dict[str, Any] = {"hub's height [m]": trajectory.q[:, 2], "length of the struts [m]": struts}
+    plot_over_time(t, signals, columns=2).savefig(arguments.output)
     return trajectory
 
 

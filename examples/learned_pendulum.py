@@ -130,17 +130,17 @@ def main(arguments: list[str] | None = None) -> tuple[Fit, Policy]:
     print(
         f"at last the pole is {np.degrees(abs(np.arctan2(np.sin(policy.angles[-1]), np.cos(policy.angles[-1])))):.1f} deg off"
     )
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12, 3.4), layout="constrained")
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(9, 3.2), layout="constrained")
     left.semilogy(found.costs)
     left.set(title="fit of three parameters", xlabel="evaluation", ylabel="mean squared error")
     middle.semilogy(policy.costs)
     middle.set(title="training of the policy", xlabel="round", ylabel="cost")
     t = STEP * np.arange(1, STEPS + 1)
-    right.plot(t, np.degrees(policy.angles), label="pole (deg)")
-    right.plot(t, 100 * policy.places, label="cart (cm)")
-    right.set(title="swing-up", xlabel="time (s)")
+    right.plot(t, np.degrees(policy.angles), label="pole [deg]")
+    right.plot(t, 100 * policy.places, label="cart [cm]")
+    right.set(title="swing-up", xlabel="t [s]")
     right.legend()
-    figure.savefig(options.output, dpi=150)
+    figure.savefig(options.output)
     print(f"wrote {options.output}")
     return found, policy
 

@@ -58,7 +58,7 @@ def main(argv: list[str] | None = None) -> tuple[tt.Trajectory, Array]:
         "force in the pin [N]": np.linalg.norm(trajectory.reaction("ankle_pin")[:, :3], axis=1),
         "knee, less MuJoCo's [rad]": trajectory.q[:, 1] - other[:, 1],
     }
-    plot_over_time(t, signals, columns=2).savefig(arguments.output, dpi=75)
+    plot_over_time(t, signals, columns=2).savefig(arguments.output)
     print(f"the foot ends {1e3 * foot[-1, 0]:.1f} mm before the hip, {1e3 * (1 - foot[-1, 2]):.1f} mm below it")
     print(f"MuJoCo's knee is within {np.abs(trajectory.q[:, 1] - other[:, 1]).max():.1e} rad")
     return trajectory, other

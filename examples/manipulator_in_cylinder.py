@@ -18,6 +18,7 @@ import numpy as np
 
 import titop as tt
 from titop.blocks.basics.spatial import Array
+from titop.solvers.pictures.figures import fit_axes
 
 sys.path.insert(0, str(Path(__file__).parent))
 import cable_driven_manipulator as manipulator
@@ -59,7 +60,7 @@ def move(model: tt.Model, times: Array) -> tt.Trajectory:
 def draw(trajectory: tt.Trajectory, output: str) -> None:
     """Draw the manipulator in the wall, from the side and from above, and what the wall pushes back with."""
     model, touching = trajectory.model, trajectory.contacts("wall")
-    figure = plt.figure(figsize=(7.2, 6.0), layout="constrained")
+    figure = plt.figure(figsize=(8.4, 7), layout="constrained")
     grid = figure.add_gridspec(2, 2, height_ratios=[1.6, 1.0])
     space, above, forces = (
         figure.add_subplot(grid[0, 0], projection="3d"),
@@ -78,14 +79,15 @@ def draw(trajectory: tt.Trajectory, output: str) -> None:
         space.plot(*line.T, color=colour, linewidth=2.5)
         above.plot(*line[:, :2].T, color=colour, linewidth=1.2)
     above.plot(*tips[:, :2].T, color="C3", linewidth=1.0)
-    space.set(title="in the cylinder", xlabel="x [m]", ylabel="y [m]", box_aspect=(1, 1, 1.6), zlim=(-0.55, 0.0))
+    space.set_title("in the cylinder")
+    fit_axes(space)
     above.set(title="from above, and the tip's way", xlabel="x [m]", ylabel="y [m]", aspect="equal")
     sizes = np.linalg.norm(touching.force, axis=-1)
     for k in np.flatnonzero(sizes.max(axis=0) > 0.0):
         forces.plot(trajectory.t, sizes[:, k], label=touching.names[k])
     forces.legend(fontsize="small")
-    forces.set(xlabel="t [s]", ylabel="force on each sphere [N]")
-    figure.savefig(output, dpi=100)
+    forces.set(xlabel="t [s]", ylabel="force on the sphere [N]")
+    figure.savefig(output)
     plt.close(figure)
 
 

@@ -24,6 +24,7 @@ from scipy.linalg import eigh, solve_discrete_lyapunov, svd
 
 import titop as tt
 from titop.blocks.basics.spatial import Array
+from titop.solvers.pictures.figures import fit_axes
 
 #: Of the gripper and what is in it (kg): the empty gripper, where the family has members, and what is carried.
 EMPTY, MASSES, CARRIED = 0.02, np.linspace(0.02, 0.2, 7), 0.15
@@ -169,7 +170,7 @@ def errors(run: tt.Trajectory) -> Array:
 
 def draw(members: tt.LPVModel, rates: dict[str, list[float]], runs: dict[str, tt.Trajectory], output: str) -> None:
     """Draw the modes, what linear models say of the closed loops, the shapes, the tip's errors and the tensions."""
-    figure = plt.figure(figsize=(7.2, 8.0), layout="constrained")
+    figure = plt.figure(figsize=(8.4, 9), layout="constrained")
     grid = figure.add_gridspec(3, 2, height_ratios=[1.5, 1, 1])
     shapes = figure.add_subplot(grid[0, 0], projection="3d")
     frozen, *across, fixed, good = (figure.add_subplot(grid[place]) for place in ((0, 1), (1, 0), (1, 1), (2, 0), (2, 1)))
@@ -179,8 +180,8 @@ def draw(members: tt.LPVModel, rates: dict[str, list[float]], runs: dict[str, tt
     for k, colour in zip((0, round(AT / SAMPLE_TIME), -1), ("tab:orange", "tab:purple", "tab:green"), strict=True):
         run = runs[LOOKED_UP]
         shapes.plot(*backbone(run.model, run.q[k]).T, color=colour, linewidth=4, label=f"at {run.t[k]:.1f} s")
-    shapes.set(xlabel="x [m]", ylabel="y [m]", title="the rod, and the ways of its tip", box_aspect=(1, 1, 1.3))
-    shapes.locator_params(nbins=4)
+    shapes.set_title("the rod, and the ways of its tip")
+    fit_axes(shapes)
     for label, rate in rates.items():
         frozen.plot(1e3 * MASSES, rate, marker=".", color=colours[label], label=label)
     frozen.axhline(0.0, color="grey", linewidth=0.8)
@@ -189,17 +190,17 @@ def draw(members: tt.LPVModel, rates: dict[str, list[float]], runs: dict[str, tt
     for k, axes in enumerate(across):
         for label, motion in runs.items():
             axes.plot(motion.t, errors(motion)[:, k], color=colours[label], linewidth=1, label=label)
-        axes.set(title=f"error of {'xy'[k]}", xlabel="t [s]", ylabel="mm", ylim=(-120, 80))
+        axes.set(title=f"error of {'xy'[k]}", xlabel="t [s]", ylabel="mm", ylim=(-90, 130))
     for axes, label in ((fixed, FIXED), (good, LOOKED_UP)):
         for k, name in enumerate(PULLS):
             axes.step(runs[label].t, runs[label].u[:, k], where="post", linewidth=1, label=name)
-        axes.set(title=label, xlabel="t [s]", ylabel="tension [N]", ylim=(-2, LARGEST + 2))
-    shapes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(-0.3, 1.0))
+        axes.set(title=label, xlabel="t [s]", ylabel="tension [N]", ylim=(-2, 1.1 * LARGEST))
+    shapes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(-0.1, 1.0))
     for axes in (frozen, across[1], good):
-        axes.legend(fontsize="small")
+        axes.legend(fontsize="small", **({"loc": "upper right"} if axes is not frozen else {}))
     for axes in (frozen, *across, fixed, good):
         axes.grid(alpha=0.3)
-    figure.savefig(output, dpi=100)
+    figure.savefig(output)
     plt.close(figure)
 
 

@@ -10,6 +10,7 @@ Run it: ``python examples/momentum_unloading.py`` draws ``momentum_unloading.png
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import numpy as np
 
@@ -92,10 +93,12 @@ def main(argv: list[str] | None = None) -> tuple[tt.Trajectory, Array]:
     momentum = control.momentum(trajectory.v)
     errors = np.array([np.linalg.norm(quaternion_log(each[3:7])) for each in trajectory.q])
     heights = np.linalg.norm(trajectory.q[:, :3], axis=1) - EARTH.radius
-    signals = {f"momentum about {name} [N m s]": momentum[:, k] for k, name in enumerate(WHEELS)}
-    signals |= {f"dipole along {name} [A m^2]": trajectory.u[:, control.torquers[k]] for k, name in enumerate(WHEELS)}
+    signals: dict[str, Any] = {
+        "momentum of the wheels [N m s]": dict(zip(WHEELS, momentum.T, strict=True)),
+        "dipole of the torquers [A m^2]": {name: trajectory.u[:, k] for name, k in zip(WHEELS, control.torquers, strict=True)},
+    }
     signals |= {"attitude error [mrad]": 1e3 * errors, "altitude [km]": heights / 1e3}
-    plot_over_time(t, signals, columns=2).savefig(arguments.output, dpi=75)
+    plot_over_time(t, signals, columns=2).savefig(arguments.output)
     before, after = (np.linalg.norm(momentum[k]) for k in (0, -1))
     print(f"momentum in the wheels: {before:.3f} N m s before and {after:.3f} N m s after an orbit of {t[-1] / 60:.1f} min")
     print(f"attitude error: at most {1e3 * errors.max():.2f} mrad")

@@ -102,7 +102,7 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
     expected = np.linalg.norm(alone.sigma[:3, 0], axis=1)
     print(f"worst member, standard deviations of {', '.join(budget.metrics[:3])} in arcsec: {expected.round(3)}")
     print(f"simulated, without what is fixed: {np.round(simulated, 3)}")
-    budget.plot().savefig(arguments.output, dpi=75)
+    budget.plot().savefig(arguments.output)
     return {"budget": budget, "loop": loop, "run": run, "expected": expected, "simulated": simulated}
 
 

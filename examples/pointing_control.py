@@ -103,7 +103,7 @@ def main(argv: list[str] | None = None) -> tuple[tt.Trajectory, tt.Samples]:
 
     run = tt.Run(outcome=figures_of_merit, **step(model, controller, 0.25))  # many samples at a time
     samples = tt.monte_carlo(model, uncertain, run, n=arguments.samples, seed=1, workers=arguments.workers)
-    draw(nominal, samples).savefig(arguments.output, dpi=75)
+    draw(nominal, samples).savefig(arguments.output)
     for name, unit in (("jitter", " mrad"), ("overshoot", "")):
         found = samples.statistics(name)
         print(f"{name}: median {found.median:.3f}{unit}, 95 % below {found.high:.3f}{unit}, worst {found.greatest:.3f}{unit}")

@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 
 import titop as tt
 from titop.blocks.basics.spatial import Array
+from titop.solvers.pictures.figures import fit_axes
 
 ARM, ROD = 0.25, 1.0  # m
 BODY, LOAD = 1.2, 0.4  # kg
@@ -89,9 +90,8 @@ def prove(model: tt.Model, hover: tt.OperatingPoint, gain: Array) -> object:
 
 def draw(runs: dict[str, tt.Trajectory]) -> Figure:
     """Return paths in space, swing and speeds over time."""
-    figure = Figure(figsize=(9, 4), layout="constrained")
+    figure = Figure(figsize=(9, 4.4), layout="constrained")
     space = figure.add_subplot(1, 2, 1, projection="3d")
-    space.set_box_aspect(None, zoom=0.85)  # its labels are not counted by the layout
     above, below = figure.add_subplot(2, 2, 2), figure.add_subplot(2, 2, 4)
     for (label, run), colour in zip(runs.items(), ("tab:blue", "tab:orange"), strict=True):
         hanging = [run.model.pose("load", q) for q in run.q]
@@ -103,9 +103,9 @@ def draw(runs: dict[str, tt.Trajectory]) -> Figure:
         swing = run.q[:, [run.model.configuration_names.index(f"swing.{axis}") for axis in ("first", "second")]]
         above.plot(run.t, np.rad2deg(np.linalg.norm(swing, axis=1)), color=colour, linewidth=1.4)
         below.plot(run.t, np.sqrt(run.x[:, 0]), color=colour, linewidth=1.4)
+    fit_axes(space)
+    figure.set_constrained_layout_pads(wspace=0.1)
     space.legend(fontsize=8, loc="upper left")
-    space.set_xlabel("x [m]")
-    space.set_ylabel("y [m]")
     above.set_title("swing of the load to its rod [deg]", fontsize=10)
     below.set_title("front propeller [rad/s]", fontsize=10)
     below.set_xlabel("t [s]")
@@ -132,7 +132,7 @@ def main(argv: list[str] | None = None) -> dict[str, tt.Trajectory]:
         print(
             f"{label}: {np.linalg.norm(run.q[-1, :3] - FLIGHT):.4f} m off at the end, {left:.2f} deg of swing in the last 3 s"
         )
-    draw(runs).savefig(arguments.output, dpi=75)
+    draw(runs).savefig(arguments.output)
     print(f"figure in {arguments.output}")
     return runs
 

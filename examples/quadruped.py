@@ -97,7 +97,7 @@ def main(argv: list[str] | None = None) -> tuple[tt.Trajectory, tt.OperatingPoin
     push.set_ylabel("push of the ground [N]")
     push.set_xlabel("time [s]")
     push.legend()
-    figure.savefig(arguments.output, dpi=75)
+    figure.savefig(arguments.output)
     plt.close(figure)
     return trajectory, standing
 

@@ -58,10 +58,11 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
     t = np.linspace(0, 3, 301)
     trajectory = tt.simulate(model, t, START, np.zeros(6), tau=law)
     errors = trajectory.q - np.array([reference(instant)[0] for instant in t])
-    signals = {}
-    for k, name in enumerate(model.coordinate_names):
-        signals |= {f"{name} error [mrad]": 1e3 * errors[:, k], f"{name} torque [N m]": trajectory.tau[:, k]}
-    plot_over_time(t, signals, columns=2).savefig(arguments.output, dpi=75)
+    signals = {
+        title: dict(zip(model.coordinate_names, values.T, strict=True))
+        for title, values in {"errors [mrad]": 1e3 * errors, "torques [N m]": trajectory.tau}.items()
+    }
+    plot_over_time(t, signals, columns=2).savefig(arguments.output)
     print(f"largest joint error {1e3 * np.abs(errors).max():.1f} mrad, at the end {1e3 * np.abs(errors[-1]).max():.1f} mrad")
     print("limits:", "; ".join(map(str, trajectory.violations())) or "kept")
     return trajectory

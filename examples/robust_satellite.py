@@ -296,7 +296,7 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
     run = disturbed(family, controllers["slow"], slow["worst"], END)
     found["simulated gain"] = amplitude(run, slow["worst"].omega) / TORQUE
     print(f"slow: {found['gain']}, of random members {slow['sampled'].gain:.6g}, simulated {found['simulated gain']:.6g}")
-    draw(found).savefig(arguments.output, dpi=75)
+    draw(found).savefig(arguments.output)
     return found
 
 

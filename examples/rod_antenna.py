@@ -96,7 +96,7 @@ def axis(model: tt.Model, q: Array) -> Array:
 
 def draw(runs: dict[str, tt.Trajectory], families: dict[str, tt.LPVModel], output: str) -> None:
     """Draw the rod as it spins up, from outside and from the hub, where its tip is, and the frequencies over the spin."""
-    figure, ((outside, inside), (aside, modes)) = plt.subplots(2, 2, figsize=(7.2, 7.0), layout="constrained")
+    figure, ((outside, inside), (aside, modes)) = plt.subplots(2, 2, figsize=(8.4, 8), layout="constrained")
     run = runs[ROD]
     tips = np.array([run.model.pose(TIPS[ROD], q)[1] for q in run.q])
     outside.plot(*tips.T[:2], color="black", linewidth=0.6)
@@ -105,22 +105,24 @@ def draw(runs: dict[str, tt.Trajectory], families: dict[str, tt.LPVModel], outpu
         rotation, position = run.model.pose("hub", run.q[k])
         outside.plot(*line.T[:2], color=colour, linewidth=1)
         inside.plot(*((line - position) @ rotation).T[:2], color=colour, linewidth=1)
-    for axes, title in ((outside, "spinning up: every 0.4 s, and the tip's way"), (inside, "the same, seen from the hub")):
+    for axes, title in ((outside, "every 0.4 s, and the tip's path"), (inside, "the same, seen from the hub")):
         axes.set(title=title, xlabel="x [m]", ylabel="y [m]", aspect="equal")
     for (kind, motion), style in zip(runs.items(), ("-", "--"), strict=True):
         places = [seen_from_hub(motion.model, q, TIPS[kind])[1] for q in motion.q]
         aside.plot(motion.t, places, style, color="black", linewidth=1, label=kind)
-    aside.set(title="where the tip is, aside", xlabel="t [s]", ylabel="m", ylim=(-7, 3))
+    aside.set(title="the tip, seen from the hub", xlabel="t [s]", ylabel="y [m]", ylim=(-7, 3))
     rod, beam = (frequencies(family) for family in families.values())
     modes.plot(SPINS, rod, color="black", linewidth=1, label=[ROD, *[None] * (rod.shape[1] - 1)])
     modes.plot(SPINS, beam, "x", color="tab:red", markersize=4, label=[BEAM, *[None] * (beam.shape[1] - 1)])
     modes.plot(SPINS, SPINS / (2 * np.pi), ":", color="grey", label="spin")
-    modes.set(title="frequencies", xlabel="spin [rad/s]", ylabel="Hz", ylim=(0, None))
+    modes.set(title="frequencies", xlabel="spin [rad/s]", ylabel="Hz", ylim=(0, 4.4))
     for axes in (aside, modes):
-        axes.legend(fontsize="small")
+        axes.legend(fontsize="small", loc="upper right")
+    colours = plt.cm.ScalarMappable(plt.Normalize(0, DURATION), "viridis")
+    figure.colorbar(colours, ax=[outside, inside], label="t [s]", aspect=30)
     for axes in figure.axes:
         axes.grid(alpha=0.3)
-    figure.savefig(output, dpi=100)
+    figure.savefig(output)
     plt.close(figure)
 
 

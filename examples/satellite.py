@@ -9,6 +9,7 @@ Run it: ``python examples/satellite.py`` draws ``satellite.png``.
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import numpy as np
 
@@ -112,11 +113,12 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
     trajectory = tt.simulate(model, t, model.neutral(), v, u=Control(model), rtol=1e-7, atol=1e-9)
     errors = np.rad2deg([np.linalg.norm(attitude_error(q)) for q in trajectory.q])
     speeds = trajectory.v[:, 6:10]
-    signals = {"attitude error [deg]": errors}
-    signals |= {f"wheel{k} speed [rad/s]": speeds[:, k] for k in range(4)}
-    for k in (0, 4, 5, 6):
-        signals[f"{model.input_names[k]} [{model.mechanism.inputs.units[k]}]"] = trajectory.u[:, k]
-    plot_over_time(t, signals, columns=2).savefig(arguments.output, dpi=75)
+    inputs = {name: u for name, u in zip(model.input_names, trajectory.u.T, strict=True) if u.any()}
+    torques, thrusts = ({name: inputs[name] for name in inputs if what in name} for what in ("motor", "thruster"))
+    signals: dict[str, Any] = {"attitude error [deg]": errors}
+    signals["speed of the wheels [rad/s]"] = {f"wheel{k}": speeds[:, k] for k in range(4)}
+    signals |= {"torque of the wheels [N m]": torques, "thrust [N]": thrusts}
+    plot_over_time(t, signals, columns=2).savefig(arguments.output)
     turned, ended = errors[t.searchsorted(DUMP_AFTER)], errors[-1]
     print(f"attitude error {errors[0]:.0f} deg, {turned:.1e} deg after {DUMP_AFTER:.0f} s, {ended:.1e} deg at the end")
     before, after = (np.abs(speeds[k]).max() for k in (t.searchsorted(DUMP_AFTER), -1))

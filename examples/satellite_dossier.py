@@ -205,7 +205,7 @@ def main(argv: list[str] | None = None) -> tuple[tt.RobustStability, tt.Trajecto
         found = samples.statistics(name)
         print(f"{name}: median {found.median:.3f} mrad, 95 % below {found.high:.3f} mrad, worst {found.greatest:.3f} mrad")
     hand_over(Path(arguments.output).parent, system, members, loops, nominal)
-    draw(nominal, samples, members).savefig(arguments.output, dpi=75)
+    draw(nominal, samples, members).savefig(arguments.output)
     return proved, nominal, samples
 
 

@@ -73,12 +73,12 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
     signals = {
         "piston position [mm]": 1e3 * piston[:, 12],
         "piston velocity [m/s]": piston[:, 6],
-        "piston acceleration [m/s2]": piston[:, 0],
+        "piston acceleration [m/s^2]": piston[:, 0],
         "crank torque [N m]": torque,
         "piston on cylinder, across [N]": wall[:, 1],
-        "simulated less inverse dynamics [N m]": trajectory.tau[:, 0] - torque,
+        "difference of torques [N m]": trajectory.tau[:, 0] - torque,
     }
-    plot_over_time(t, signals, columns=2).savefig(arguments.output, dpi=75)
+    plot_over_time(t, signals, columns=2).savefig(arguments.output)
     work = np.trapezoid(torque, SPEED * t)
     print(f"crank torque between {torque.min():.1f} and {torque.max():.1f} N m, work over two turns {work:.1e} J")
     print(f"simulation and inverse dynamics differ by {np.abs(trajectory.tau[:, 0] - torque).max():.1e} N m at most")

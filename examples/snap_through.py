@@ -54,7 +54,7 @@ def draw(path: tt.EquilibriumPath, output: str) -> None:
     model = path.points[0].model
     down = RADIUS - np.array([model.pose("left.tip", q)[1][1] for q in path.q])
     pushes, stands = -path.values("push.force.y") / UNIT, path.unstable == 0
-    figure, (curve, space) = plt.subplots(1, 2, figsize=(7.2, 3.6), layout="constrained", width_ratios=(1.2, 1.0))
+    figure, (curve, space) = plt.subplots(1, 2, figsize=(8.4, 4), layout="constrained", width_ratios=(1.2, 1.0))
     curve.plot(down / RADIUS, pushes, color="C3", linewidth=1, label="unstable")
     curve.plot(down / RADIUS, np.where(stands, pushes, np.nan), color="C0", linewidth=3, label="stable")
     for kind, marker in (("limit", "o"), ("bifurcation", "s")):
@@ -62,11 +62,11 @@ def draw(path: tt.EquilibriumPath, output: str) -> None:
         curve.plot(down[own] / RADIUS, pushes[own], marker, color="black", label=kind if own.any() else None)
     curve.axhline(8.97, color="gray", linewidth=0.8, linestyle=":")
     curve.set(xlabel="top's way down / R", ylabel="push / (E I/R$^2$)")
-    curve.legend(fontsize="small")
+    curve.legend(fontsize="small", loc="upper left", bbox_to_anchor=(0.0, 0.93))
     for k in [0, *(k for k, each in enumerate(path.kinds) if each == "limit"), int(pushes.size // 2), len(down) - 1]:
         space.plot(*shape(model, path.q[k]).T, color="C0" if stands[k] else "C3", linewidth=2.5 if stands[k] else 1)
     space.set(xlabel="x [m]", ylabel="y [m]", aspect="equal")
-    figure.savefig(output, dpi=100)
+    figure.savefig(output)
     plt.close(figure)
 
 

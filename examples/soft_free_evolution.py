@@ -21,6 +21,7 @@ import numpy as np
 
 import titop as tt
 from titop.blocks.basics.spatial import Array
+from titop.solvers.pictures.figures import fit_axes
 
 
 class Case(NamedTuple):
@@ -63,6 +64,7 @@ CASES = {
     "PAC": Case(K.affine_curvature(LONG, spatial=True), *(LONG, *ARM, (1.5, 0, 1, 0, 1, 0, -1, 0), HORIZONTAL)),
     "PCS": Case(K.constant_strain(LONG), *(LONG, *ARM, (1.5, 1, 0.2, 0.02, 0, 0, 1, -1, -0.1, 0, -0.01, 0.1), HORIZONTAL)),
 }
+FIELDS = {"PGC": "Gaussian curvature", "PCC": "constant curvature", "PAC": "affine curvature", "PCS": "constant strain"}
 DENSITY = 1070.0
 #: Tolerance of the integrator, which is implicit: elongation and shear are damped so much that they are stiff. Times (s)
 #: between instants at which energy is read, in the end and in the beginning.
@@ -117,7 +119,7 @@ def centre_line(model: tt.Model, case: Case, q: Array) -> Array:
 
 def draw(trajectories: dict[str, tt.Trajectory], output: str) -> None:
     """Draw the arms at some instants, and the coordinates over time."""
-    figure = plt.figure(figsize=(7.2, 9.6), layout="constrained")
+    figure = plt.figure(figsize=(8.4, 10), layout="constrained")
     for row, (name, trajectory) in enumerate(trajectories.items()):
         space, beside = figure.add_subplot(4, 2, 2 * row + 1, projection="3d"), figure.add_subplot(4, 2, 2 * row + 2)
         instants = trajectory.t[-1] * np.linspace(0, 1, STROBES) ** 2
@@ -126,14 +128,13 @@ def draw(trajectories: dict[str, tt.Trajectory], output: str) -> None:
             end = k in (chosen[0], chosen[-1])
             line = centre_line(trajectory.model, CASES[name], trajectory.q[k])
             space.plot(*line.T, color="C0" if end else "0.75", linewidth=2.5 if end else 1.0, zorder=3 if end else 2)
-        space.set(title=name, aspect="equal")
-        space.locator_params(nbins=3)
-        space.tick_params(labelsize=7)
+        fit_axes(space)
+        space.set_title(f"{name}, {FIELDS[name]}")
         lengths = np.array(trajectory.model.mechanism.assembly.configuration_units) == "m"
         beside.plot(trajectory.t, trajectory.q[:, ~lengths], linewidth=1)
         beside.plot(trajectory.t, 10 * trajectory.q[:, lengths], "--", linewidth=1)
-        beside.set(xlabel="t [s]", ylabel="[rad], [dm] dashed")
-    figure.savefig(output, dpi=100)
+        beside.set(xlabel="t [s]", ylabel="strains [rad], dashed [dm]")
+    figure.savefig(output)
     plt.close(figure)
 
 

@@ -24,6 +24,7 @@ from scipy.optimize import nnls
 
 import titop as tt
 from titop.blocks.basics.spatial import Array
+from titop.solvers.pictures.figures import fit_axes
 
 ROBOT = Path(__file__).parent / "models" / "ur10e.toml"
 #: Of rod and fingers: length and radius (m), density (kg/m^3), C (Pa), eta (s).
@@ -161,7 +162,7 @@ def draw_fingers(axes: Any, model: tt.Model, q: Array, colour: str, alpha: float
 
 def draw(run: tt.Trajectory, output: str) -> None:
     """Draw the robot at the ends of the phases, the fingers before and after, coordinates and tensions."""
-    figure = plt.figure(figsize=(7.2, 6.4), layout="constrained")
+    figure = plt.figure(figsize=(9, 7.4), layout="constrained")
     grid = figure.add_gridspec(3, 2, width_ratios=(1.2, 1.0))
     space, near = figure.add_subplot(grid[:2, 0], projection="3d"), figure.add_subplot(grid[2, 0], projection="3d")
     ends = [run.q[np.searchsorted(run.t, t)] for t in PHASES]
@@ -169,14 +170,16 @@ def draw(run: tt.Trajectory, output: str) -> None:
         draw_robot(space, run.model, q, ("0.8", "0.6", "0.6"))
     draw_robot(space, run.model, ends[3], ("0.4", "C0", "C3"))
     space.plot(*np.array([run.model.pose("palm", q)[1] for q in run.q]).T, color="C1", linewidth=1)
-    space.set(xlabel="x [m]", ylabel="y [m]", aspect="equal")
+    fit_axes(space)
+    space.set_title("arm at the ends of the phases, path of the palm")
     draw_fingers(near, run.model, ends[2], "0.8", alpha=0.3, seen_from="palm")
     draw_fingers(near, run.model, ends[3], "C3", seen_from="palm")
     near.set(aspect="equal")
     near.view_init(15, 30)
     near.set_axis_off()
+    near.set_title("fingers before and after they close", y=0.9)
     joints, soft, pulls = (figure.add_subplot(grid[k, 1]) for k in range(3))
-    joints.plot(run.t, run.q[:, JOINTS], linewidth=1)
+    joints.plot(run.t, run.q[:, JOINTS], linewidth=1, label=[f"joint {k + 1}" for k in range(run.q[:, JOINTS].shape[1])])
     soft.plot(run.t, run.q[:, ROD][:, :2], "C0", linewidth=1, label="rod")
     soft.plot(run.t, run.q[:, ROD.stop + 1 :: 2], "C3", linewidth=1, label="fingers")
     pulls.plot(run.t, run.u[:, :3], "C0", run.t, run.u[:, 3:], "C3", linewidth=1)
@@ -185,7 +188,9 @@ def draw(run: tt.Trajectory, output: str) -> None:
         for t in PHASES[1:-1]:
             axes.axvline(t, color="0.8", linewidth=1)
     pulls.set(xlabel="t [s]")
-    figure.savefig(output, dpi=100)
+    joints.legend(fontsize="small", ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    pulls.legend(pulls.lines[::3][:2], ["rod", "fingers"], fontsize="small")
+    figure.savefig(output)
     plt.close(figure)
 
 

@@ -29,6 +29,7 @@ from scipy.optimize import nnls, root
 
 import titop as tt
 from titop.blocks.basics.spatial import Array
+from titop.solvers.pictures.figures import fit_axes
 
 #: Of the bodies: length and radius (m), density (kg/m^3), C (Pa), eta (s).
 LENGTH, RADIUS, DENSITY, STIFFNESS, TIME = 0.1, 0.02, 960.0, 0.178e6, 0.05
@@ -224,16 +225,15 @@ def draw_arm(axes: Any, model: tt.Model, q: Array, colours: tuple[str, ...]) -> 
 def draw(run: Run, wrong: Array, output: str) -> None:
     """Draw the arm as it hangs and in the end, the tips' paths, errors of lengths (n, 9; m) and tensions."""
     motion, model = run.motion, run.motion.model
-    figure = plt.figure(figsize=(7.2, 4.6), layout="constrained")
+    figure = plt.figure(figsize=(9, 5), layout="constrained")
     grid = figure.add_gridspec(2, 2, width_ratios=(1.1, 1.0))
     space = figure.add_subplot(grid[:, 0], projection="3d")
     draw_arm(space, model, motion.q[0], ("0.8",) * 3)
     draw_arm(space, model, motion.q[-1], ("C0", "C1", "C2"))
     for path in np.array([tips(model, q) for q in motion.q]).reshape(-1, 3, 3).swapaxes(0, 1):
         space.plot(*path.T, color="C3", linewidth=1)
-    space.set(xlim=(-0.13, 0.13), ylim=(-0.13, 0.13), zlim=(-0.3, 0.0), box_aspect=(0.26, 0.26, 0.3), xlabel="x [m]")
-    space.view_init(12, -60)
-    space.locator_params(nbins=3)
+    fit_axes(space, np.array([[-0.13, -0.13, -0.3], [0.13, 0.13, 0.0]]))
+    space.set_title("as it hangs, in the end, and paths of the tips")
     missed, pulled = figure.add_subplot(grid[0, 1]), figure.add_subplot(grid[1, 1])
     for row, name in enumerate(BODIES):
         own = slice(3 * row, 3 * row + 3)
@@ -242,7 +242,7 @@ def draw(run: Run, wrong: Array, output: str) -> None:
     missed.set(ylabel="error of lengths [mm]")
     missed.legend(fontsize="small")
     pulled.set(xlabel="t [s]", ylabel="tensions [N]")
-    figure.savefig(output, dpi=100)
+    figure.savefig(output)
     plt.close(figure)
 
 

@@ -92,7 +92,7 @@ def errors(trajectory: tt.Trajectory) -> Array:
 
 def draw(runs: dict[str, tt.Trajectory], output: str) -> None:
     """Draw the errors, the cylinder's bending and the torques under both laws."""
-    figure, rows = plt.subplots(3, 2, figsize=(7.2, 6.4), sharex=True, sharey="row", layout="constrained")
+    figure, rows = plt.subplots(3, 2, figsize=(8.4, 7), sharex=True, sharey="row", layout="constrained")
     for column, (name, motion) in zip(rows.T, runs.items(), strict=True):
         column[0].plot(motion.t, errors(motion), linewidth=1, label=[f"joint {k + 1}" for k in range(JOINTS)])
         column[1].plot(motion.t, motion.q[:, JOINTS : JOINTS + 2], linewidth=1, label=["about x", "about y"])
@@ -103,10 +103,10 @@ def draw(runs: dict[str, tt.Trajectory], output: str) -> None:
         axes.set(ylabel=label)
     rows[2, 0].set(yscale="symlog")
     for axes in (rows[0, 0], rows[1, 0]):
-        axes.legend(fontsize="x-small", ncols=2)
+        axes.legend(fontsize=8, ncols=2)
     for axes in rows.flat:
         axes.grid(alpha=0.3)
-    figure.savefig(output, dpi=100)
+    figure.savefig(output)
     plt.close(figure)
 
 

@@ -85,7 +85,7 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
         print(f"{name:6s}: bent by {bend:6.3f} rad, longer by {1e3 * stretch:5.2f} mm, "
               f"bulges of {1e3 * right:.2f} and {1e3 * left:.2f} mm")  # fmt: skip
 
-    figure = plt.figure(figsize=(7.2, 4.4), layout="constrained")
+    figure = plt.figure(figsize=(8.4, 5), layout="constrained")
     grid = figure.add_gridspec(2, 2, width_ratios=(1.0, 1.1))
     plane, strains, bulges = figure.add_subplot(grid[:, 0]), figure.add_subplot(grid[0, 1]), figure.add_subplot(grid[1, 1])
     chosen = np.linspace(0, 1, STROBES) ** 2 * (len(t) - 1)
@@ -98,10 +98,11 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
         strains.plot(t, 100 * trajectory.q[:, 4 * k + 3], "--", color=f"C{k}")
         bulges.plot(t, 1e3 * trajectory.q[:, 4 * k], color=f"C{k}")
         bulges.plot(t, 1e3 * trajectory.q[:, 4 * k + 1], "--", color=f"C{k}")
-    strains.set(ylabel="bent [rad]\nlonger [cm] dashed")
-    strains.legend(fontsize="small")
-    bulges.set(xlabel="t [s]", ylabel="bulges [mm]\nleft dashed")
-    figure.savefig(arguments.output, dpi=100)
+    strains.set(ylabel="bending [rad]\ndashed: elongation [cm]")
+    strains.set_ylim(top=3.6)
+    strains.legend(fontsize="small", ncols=3, loc="upper right")
+    bulges.set(xlabel="t [s]", ylabel="bulge, right [mm]\ndashed: left")
+    figure.savefig(arguments.output)
     plt.close(figure)
     return trajectory
 

@@ -19,6 +19,7 @@ import numpy as np
 
 import titop as tt
 from titop.blocks.basics.spatial import Array
+from titop.solvers.pictures.figures import fit_axes
 
 #: Of the bodies: length and radius (m), density (kg/m^3), C (Pa), eta (s).
 LENGTH, RADIUS, DENSITY, STIFFNESS, TIME = 0.2, 0.02, 1070.0, 5.55e6, 0.066
@@ -106,7 +107,7 @@ def main(argv: list[str] | None = None) -> list[tuple[Regulator, tt.Trajectory]]
         late = np.nonzero((away > 0.02 * away[0].max()).any(axis=1))[0][-1]
         print(f"within 2 % of the step after {t[late]:.2f} s, in the end {away[-1].max():.1e} rad or m away")
 
-    figure = plt.figure(figsize=(7.2, 6.6), layout="constrained")
+    figure = plt.figure(figsize=(8.4, 7.2), layout="constrained")
     grid = figure.add_gridspec(3, 3, height_ratios=(1.6, 1.0, 1.0))
     shapes, efforts = figure.add_subplot(grid[1, :]), figure.add_subplot(grid[2, :])
     lengths = np.array(model.mechanism.assembly.configuration_units) == "m"
@@ -117,14 +118,14 @@ def main(argv: list[str] | None = None) -> list[tuple[Regulator, tt.Trajectory]]
             last = strobe == len(t) - 1
             line = centre_line(model, run.q[strobe])
             space.plot(*line.T, color="C0" if last else "0.75", linewidth=2.5 if last else 1.0, zorder=3 if last else 2)
-        space.set(xlim=(-0.3, 0.3), ylim=(-0.3, 0.3), zlim=(-0.62, 0.0), box_aspect=(0.6, 0.6, 0.62))
-        space.locator_params(nbins=3)
+        fit_axes(space, np.array([[-0.3, -0.3, -0.62], [0.3, 0.3, 0.0]]))
+        space.set_title(f"step {k + 1}")
         for axes, curves in ((shapes, run.q), (efforts, run.tau)):
             axes.set_prop_cycle(None)
             axes.plot(t + k * arguments.hold, curves[:, ~lengths], linewidth=1)
-    shapes.set(ylabel="bending [rad]")
-    efforts.set(xlabel="t [s]", ylabel="its efforts [N m]")
-    figure.savefig(arguments.output, dpi=100)
+    shapes.set(ylabel="bending [rad]\ndotted: wanted")
+    efforts.set(xlabel="t [s]", ylabel="efforts [N m]")
+    figure.savefig(arguments.output)
     plt.close(figure)
     return runs
 

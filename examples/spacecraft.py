@@ -291,7 +291,7 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
             end=" ",
         )
         print(f"wheels unloaded from {stored[0]:.2f} to {stored[1]:.2f} N m s, at most {np.abs(run.v[:, -4:]).max():.0f} rad/s")
-    draw(budget, runs).savefig(arguments.output, dpi=75)
+    draw(budget, runs).savefig(arguments.output)
     return {"family": family, "tuned": tuned, "loop": loop, "budget": budget, "runs": runs, "flown": flown}
 
 

@@ -59,7 +59,7 @@ def draw(opened: tt.LPVModel, closed: tt.LPVModel) -> object:
     """Return the equilibria over the spin rate, beside the poles of both branches."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    figure = Figure(figsize=(9, 4), layout="constrained")
     angle, growth, frequency = figure.subplots(1, 3, sharex=True)
     for family, name, colour in ((opened, "open", "tab:blue"), (closed, "closed", "tab:orange")):
         spins, poles = family.parameters["shaft.v"], family.eigenvalues
@@ -73,7 +73,8 @@ def draw(opened: tt.LPVModel, closed: tt.LPVModel) -> object:
     angle.plot(exact, np.rad2deg([opening(spin) for spin in exact]), "k+", label="closed form")
     handles, labels = angle.get_legend_handles_labels()
     shown = [k for k, handle in enumerate(handles) if np.isfinite(np.asarray(handle.get_ydata(), dtype=float)).any()]
-    angle.legend([handles[k] for k in shown], [labels[k] for k in shown], fontsize=8)
+    angle.legend([handles[k] for k in shown], [labels[k] for k in shown], fontsize=8, loc="upper left")
+    angle.set_ylim(top=125)
     growth.set_ylim(-3, 3)
     titles = {angle: "arm angle [deg]", growth: "poles: real part [1/s]", frequency: "poles: imaginary part [rad/s]"}
     for axis, title in titles.items():
@@ -95,7 +96,7 @@ def main(argv: list[str] | None = None) -> tuple[tt.LPVModel, tt.LPVModel]:
     print(f"arms open above {CRITICAL:.3f} rad/s; {len(spins)} equilibria, at most {error:.1e} rad from the closed form")
     angle, poles = np.rad2deg(opened.q[0, 2]), np.array2string(opened.eigenvalues[0], precision=3)
     print(f"at {spins[0]:.0f} rad/s: {angle:.2f} deg, poles {poles}")
-    draw(opened, closed).savefig(arguments.output, dpi=75)  # type: ignore[attr-defined]
+    draw(opened, closed).savefig(arguments.output)  # type: ignore[attr-defined]
     print(f"figure in {arguments.output}")
     return opened, closed
 

@@ -151,7 +151,7 @@ def main(argv: list[str] | None = None) -> tuple[Plan, tt.Trajectory]:
     print(f"SLSQP: {plan.result.nit} iterations, {plan.result.message}")
     print(f"integral of squared forces {plan.result.fun:.1f} N^2 s, largest force {np.abs(plan.force).max():.1f} N")
     print(f"tip from {tip[0]:.2f} m to {tip[-1]:.3f} m in the simulation")
-    _draw(model, plan, trajectory).savefig(arguments.output, dpi=75)  # type: ignore[attr-defined]
+    _draw(model, plan, trajectory).savefig(arguments.output)  # type: ignore[attr-defined]
     print(f"figure in {arguments.output}")
     return plan, trajectory
 
@@ -159,17 +159,18 @@ def main(argv: list[str] | None = None) -> tuple[Plan, tt.Trajectory]:
 def _draw(model: tt.Model, plan: Plan, trajectory: tt.Trajectory) -> object:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9, 3), layout="constrained")
+    figure = Figure(figsize=(9, 3.4), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
     left.plot(plan.t, plan.force, "o-", markersize=3)
-    left.set_title("forces along the rails [N]", fontsize=10)
+    left.set(title="forces along the rails", xlabel="t [s]", ylabel="N")
+    left.legend(left.lines, ["along x", "along y"], fontsize=8)
     middle.plot(trajectory.t, height(model, trajectory.q))
-    middle.plot(plan.t, height(model, plan.q), "k.", markersize=4)
-    middle.set_title("height of the tip [m] (dots: plan)", fontsize=10)
+    middle.plot(plan.t, height(model, plan.q), "k.", markersize=4, label="plan")
+    middle.set(title="height of the tip", xlabel="t [s]", ylabel="m")
+    middle.legend(fontsize=8)
     right.plot(*model.pose("pole.tip", trajectory.q)[1][:, :2].T, label="tip")
     right.plot(*trajectory.q[:, :2].T, label="cart")
-    right.set_title("from above [m]", fontsize=10)
-    right.set_aspect("equal")
+    right.set(title="from above", xlabel="x [m]", ylabel="y [m]", aspect="equal", xlim=(-0.4, 0.9))
     right.legend(fontsize=8)
     return figure
 

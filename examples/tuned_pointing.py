@@ -87,11 +87,16 @@ def draw(curves: dict[str, tt.Margins], frequencies: Array, runs: dict[str, tt.T
         disk.plot(100 * (frequencies - 1), found.disk[:, -1], label=label)
         error.semilogy(run.t, errors(run), linewidth=1, label=label)
     disk.axhline(tt.Goal.margins(TRACKER).numbers["disk"], color="black", linestyle="--", linewidth=1, label="required")
-    disk.set(title="disk margin of all axes at once", xlabel="frequency of the panels [% off the nominal one]", ylim=(0, 1))
-    error.set(title="the worst member turns, nonlinear", xlabel="t [s]", ylabel="urad", ylim=(1, None))
+    disk.set(
+        title="disk margin of all axes at once",
+        xlabel="panels' frequency [% off the nominal one]",
+        ylabel="disk margin",
+        ylim=(0, 1.3),
+    )
+    error.set(title="the worst member turns, nonlinear", xlabel="t [s]", ylabel="error [urad]", ylim=(1, 1e4))
     for axis in (disk, error):
         axis.grid(alpha=0.3)
-        axis.legend(fontsize=8)
+        axis.legend(fontsize=8, loc="upper right")
     return figure
 
 
@@ -115,7 +120,7 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
         runs[label] = slew(family, one.controller, extremes[worst])
         print(f"{label}: worst with {extremes[worst]}")
     tt.save_linear(tuned.controller, output.with_suffix(".mat"))
-    draw(curves, frequencies, runs).savefig(output, dpi=75)
+    draw(curves, frequencies, runs).savefig(output)
     return {"family": family, "results": results, "margins": curves, "runs": runs}
 
 

@@ -18,6 +18,7 @@ from scipy.spatial.transform import Rotation
 
 import titop as tt
 from titop.blocks.basics.spatial import Array
+from titop.solvers.pictures.figures import fit_axes
 
 WATER = tt.Fluid(1000.0)
 #: Lengths of the front and the rear flagella, and their radius at the base (m); they end in a point.
@@ -110,28 +111,28 @@ def backbones(model: tt.Model, q: Array) -> list[Array]:
 
 def draw(run: tt.Trajectory, output: str) -> None:
     """Draw the vehicle at some times, how far it has come, and how fast the shafts turn."""
-    model, figure = run.model, plt.figure(figsize=(7.2, 6.4), layout="constrained")
+    model, figure = run.model, plt.figure(figsize=(8.4, 7), layout="constrained")
     grid = figure.add_gridspec(2, 2, height_ratios=[1.6, 1.0])
     scene = figure.add_subplot(grid[0, :], projection="3d")
     for k in np.linspace(0, len(run.t) - 1, 3).astype(int):
-        colour = plt.get_cmap("viridis")(run.t[k] / DURATION)
+        colour = plt.get_cmap("viridis")(0.88 * run.t[k] / DURATION)
         for line in backbones(model, run.q[k]):
             scene.plot(*line.T, color=colour, linewidth=2)
         axis = np.array([model.pose(f"body.{end}", run.q[k])[1] for end in TORQUES])
         scene.plot(*axis.T, color=colour, linewidth=8, label=f"{run.t[k]:.0f} s")
-    scene.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]", title="with six flagella through water")
-    scene.set(yticks=[-0.3, 0.3], zticks=[-0.3, 0.3])
-    scene.set_aspect("equal")
+    fit_axes(scene)
+    scene.set_title("with six flagella through water")
     scene.legend(fontsize="small")
     way, speeds = (figure.add_subplot(grid[1, k]) for k in range(2))
-    way.plot(run.t, run.q[:, :3], label=["x", "y", "z"])
+    for k, style in enumerate(("-", "-", "--")):  # y and z are zero
+        way.plot(run.t, run.q[:, k], style, label="xyz"[k])
     way.set(xlabel="t [s]", ylabel="position of the body [m]")
     way.legend(fontsize="small")
     places = [model.coordinate_names.index(end) for end in TORQUES]
     speeds.plot(run.t, run.v[:, places] / (2 * np.pi), label=[*TORQUES])
     speeds.set(xlabel="t [s]", ylabel="turns of the shafts a second")
     speeds.legend(fontsize="small")
-    figure.savefig(output, dpi=100)
+    figure.savefig(output)
     plt.close(figure)
 
 

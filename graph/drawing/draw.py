@@ -7,6 +7,7 @@ Lengths are in inches.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,7 @@ from titop.graph.drawing.layout import (
     exit_ports,
     exits_of,
     faults_of,
+    name_lines,
     span_of,
     text_width,
 )
@@ -166,15 +168,21 @@ class Pen:
         left, exits = text_width(item.child_port, LABEL), exit_ports(item)
         right = max([text_width(port, LABEL) for port in exits] or [0.0])
         x = item.x + (item.width + left - right - behind) / 2
-        lines = [*box.details, *faults_of(item)]
-        y = item.y + (LINE * len(lines) - behind) / 2
-        self.text(x, y, box.name, NAME, f"name:{box.name}", weight="bold")
+        names, lines = name_lines(box.name), [*box.details, *faults_of(item)]
+        y = item.y + (LINE * (len(names) + len(lines) - 1) - behind) / 2
+        for name in names:
+            self.text(x, y, name, NAME, f"name:{box.name}", weight="bold")
+            y -= LINE
         for k, line in enumerate(lines, start=1):
             fault = k > len(box.details)
-            self.text(x, y - LINE * k, line, DETAIL, f"detail:{box.name}", color=FAULT if fault else "#333333")
+            self.text(x, y - LINE * (k - 1), line, DETAIL, f"detail:{box.name}", color=FAULT if fault else "#333333")
         self.text(item.x + 0.04, item.y, item.child_port, LABEL, f"port:{box.name}", ha="left", color="#555555")
-        for port, height in zip(exits, exits_of(item), strict=True):
-            self.text(item.x + item.width - behind - 0.04, height, port, LABEL, f"port:{box.name}", ha="right", color="#555555")
+        edge_x = item.x + item.width - behind - 0.03
+        for port, run in itertools.groupby(zip(exits, exits_of(item), strict=True), key=lambda exit: exit[0]):
+            heights = [height for _, height in run]
+            self.text(edge_x - 0.03, sum(heights) / len(heights), port, LABEL, f"port:{box.name}", ha="right", color="#555555")
+            if port and len(heights) > 1:  # one port, from which several wires leave
+                self.axes.plot([edge_x] * 2, heights[:: len(heights) - 1], color="#555555", linewidth=0.8, gid="port")
 
     def pair(self, parent: Item, child: Item, motion: list[tuple[float, float]], wrench: list[tuple[float, float]]) -> None:
         """Draw the two wires of a connection."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.notebook import printable
-from titop.graph.drawing.outline import Box, Outline
+from titop.graph.drawing.outline import LONG, Box, Outline
 
 #: So many boxes are drawn: the world and thirty bodies with their joints.
 LIMIT = 61
@@ -99,7 +99,7 @@ def forest(picture: Outline) -> list[Item]:
 def collapse_named(top: Item, names: Iterable[str]) -> None:
     """Collapse the subtrees below the named blocks, and the named subsystems, into one box each."""
     for name in names:
-        shown = printable(name).removesuffix("/")
+        shown = printable(name, LONG).removesuffix("/")
         found = next((item for item in top.walk() if item is not top and item.box.name == shown), None)
         if found is not None:
             found = found.children[0] if found.box.kind == "joint" else found

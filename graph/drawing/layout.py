@@ -13,9 +13,10 @@ from typing import Any
 
 from titop.blocks.basics.tolerances import SAME
 from titop.graph.drawing.forest import Item
+from titop.graph.drawing.outline import LONG
 
-#: What the diagram is folded for: the text width of a page, and a height.
-PAGE = (7.2, 5.0)
+#: What the diagram is folded for: the text of a page.
+PAGE = (7.2, 9.5)
 #: How much smaller the diagram may be to save a fold.
 FOLD = 0.03
 
@@ -107,9 +108,10 @@ def shelve(found: list[Bond], y: float) -> float:
             shelf.append(bond)
     for shelf in shelves:
         height = max(bond.closure.height for bond in shelf)
-        y -= ROW + height
+        y -= ROW + max(_reach(bond.closure.inward) for bond in shelf) + height
         for bond in shelf:
             bond.closure.y = y + height / 2
+        y -= max(_reach(bond.closure.outward) for bond in shelf)
     return y
 
 
@@ -169,12 +171,19 @@ def arrange(top: Item) -> Layout:
 
 def _size(item: Item) -> None:
     box = item.box
-    text = max([text_width(box.name, NAME, True), *(text_width(line, DETAIL) for line in (*box.details, *faults_of(item)))])
+    names, lines = name_lines(box.name), [*box.details, *faults_of(item)]
+    text = max([*(text_width(name, NAME, True) for name in names), *(text_width(line, DETAIL) for line in lines)])
     sides = text_width(item.child_port, LABEL) + max([text_width(port, LABEL) for port in exit_ports(item)] or [0])
     item.text = max(0.5, text + sides + 2 * PAD + (0.06 if sides else 0))
     item.span = max(span_of(item.inward), span_of(item.outward)) + 2 * PAD
-    lines = 1 + len(box.details) + len(box.faults)
-    item.height = max(0.3, lines * LINE + 2 * PAD - 0.03, len(exits_of(item)) * PITCH + 0.05)
+    item.height = max(0.3, (len(names) + len(lines)) * LINE + 2 * PAD - 0.03, len(exits_of(item)) * PITCH + 0.05)
+
+
+def name_lines(name: str) -> list[str]:
+    """Return a name, a long one in two lines, parted behind a sign near its middle."""
+    cuts = [k for k in range(1, len(name)) if not name[k - 1].isalnum()] if len(name) > LONG // 2 else []
+    cut = min(cuts, key=lambda k: abs(2 * k - len(name)), default=0)
+    return [name[:cut], name[cut:]] if cut else [name]
 
 
 def span_of(labels: list[str]) -> float:

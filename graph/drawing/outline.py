@@ -24,6 +24,9 @@ from titop.blocks.devices.sensors import Sensor
 from titop.graph.checking.system_check import check_system
 from titop.graph.network.network import Network
 
+#: Signs of a name that are drawn; a long one takes two lines.
+LONG = 56
+
 
 @dataclass(frozen=True)
 class Box:
@@ -31,7 +34,7 @@ class Box:
 
     #: ``"world"``, ``"body"``, ``"joint"``, ``"closure"``, ``"group"`` (several blocks), ``"again"`` (a block drawn elsewhere).
     kind: str
-    name: str  #: Printable; long names are cut.
+    name: str  #: Printable; names of more than `LONG` signs are cut.
     details: tuple[str, ...] = ()  #: Type, mass, coordinates.
     nv: int = 0  #: Number of coordinates.
     faults: tuple[str, ...] = ()  #: What is wrong with the block.
@@ -124,18 +127,22 @@ def outline(system: Network) -> Outline:
 
 
 def _with_devices(picture: Outline, system: Network, by_name: dict[str, int]) -> Outline:
-    """Return the outline with one box for each device, in place of its bodies and joints, and of closures between these."""
+    """Return the outline with one box for each device, in place of its bodies and joints, and of what acts on these alone.
+
+    What acts between a device and the block that carries it is a part of the device, too.
+    """
     boxes, place = picture.boxes, list(range(len(picture.boxes)))
     for device in system.devices:
         inner = {by_name[name] for name in device.blocks if name in by_name}
-        leaving = {chord.child for chord in picture.chords if chord.parent not in inner}
+        carrying = {wire.parent for wire in picture.wires if wire.child in inner}
+        leaving = {chord.child for chord in picture.chords if chord.parent not in inner | carrying}
         members = sorted(inner - leaving)
         if any(boxes[k].kind != "closure" for k in members):
             mass, nv = (sum(getattr(boxes[k], what) for k in members) for what in ("mass", "nv"))
             faults = tuple(dict.fromkeys(fault for k in members for fault in boxes[k].faults))
             weights, moves = [f"{mass:.4g} kg"] * bool(mass), [f"{nv} coordinate{'s' * (nv > 1)}"] * bool(nv)
             details = (type(device).__name__, *weights, *moves)
-            boxes[members[0]] = Box("group", printable(device.name), details, nv, faults, len(members), mass)
+            boxes[members[0]] = Box("group", printable(device.name, LONG), details, nv, faults, len(members), mass)
             for k in members:
                 place[k] = members[0]
     kept = [k for k in range(len(boxes)) if place[k] == k]
@@ -146,7 +153,12 @@ def _with_devices(picture: Outline, system: Network, by_name: dict[str, int]) ->
         return [wire for wire in ends if wire.parent != wire.child]
 
     signals = [replace(signal, target=index[signal.target]) for signal in picture.signals]
-    return Outline([boxes[k] for k in kept], moved(picture.wires), moved(picture.chords), signals, picture.findings)
+    shown = [boxes[k] for k in kept]
+    wires = moved(picture.wires)
+    first = {(wire.parent, wire.child): wire for wire in reversed(wires)}  # of a device's parts that hang on one block
+    wires = [wire for wire in wires if shown[wire.child].kind != "group" or first[wire.parent, wire.child] is wire]
+    chords = [chord for chord in moved(picture.chords) if shown[chord.child].kind == "closure"]
+    return Outline(shown, wires, chords, signals, picture.findings)
 
 
 def _box(block: Block, kind: str, faults: tuple[str, ...]) -> Box:
@@ -154,8 +166,9 @@ def _box(block: Block, kind: str, faults: tuple[str, ...]) -> Box:
     details = [] if kind == "world" else [printable(type(block).__name__)]
     details += [describe_closure(block)] if isinstance(block, Closure) and describe_closure(block) else []
     details += [] if mass is None else [f"{mass:.4g} kg"]
-    details += [printable(", ".join(block.coordinates))] if block.nv else []
-    return Box(kind, printable(block.name), tuple(details), block.nv, faults, mass=float(mass or 0.0))
+    listed, ends = ", ".join(block.coordinates), " … ".join(block.coordinates[:: max(1, block.nv - 1)])
+    details += [printable(listed if len(listed) <= LONG // 2 else ends)] if block.nv else []
+    return Box(kind, printable(block.name, LONG), tuple(details), block.nv, faults, mass=float(mass or 0.0))
 
 
 def known_mass(body: Block) -> float | None:

@@ -264,15 +264,15 @@ class LPVModel:
         lines = self.A.reshape(-1, self.shape[-1], *self.A.shape[-2:])
         return np.array([track_poles(line) for line in lines]).reshape(*self.shape, -1)
 
-    def poles(self, limits: Any = None, log: bool = False) -> Figure:
+    def poles(self, limits: Any = None, log: bool | None = None) -> Figure:
         """Draw the poles in the complex plane, coloured by the last parameter, with a line for each mode along it.
 
         Parameters
         ----------
         limits : (4,) array_like, optional, rad/s
             Least and greatest real part, least and greatest imaginary part.
-        log : bool
-            Logarithmic axes, linear next to zero.
+        log : bool, optional
+            Logarithmic axes, linear next to zero; by default where the slowest poles would else lie on one dot.
 
         Returns
         -------

@@ -11,7 +11,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import COARSE, NEGLIGIBLE, SAME, TINY
+from titop.blocks.basics.tolerances import COARSE, NEAR_AXIS, NEGLIGIBLE, SAME, SINGULAR, TINY
 from titop.blocks.basics.user_input import is_row, read_array, real_array
 from titop.solvers.linear.state_space import is_state_space, named_system, refuse_not_finite
 from titop.solvers.signals.exported import Signal, exported_name
@@ -47,10 +47,11 @@ class Colours(NamedTuple):
         figure.colorbar(self.scale(), ax=axes, label=self.label)
 
 
-def draw_poles(poles: Array, name: str, colours: Colours, limits: Any = None, log: bool = False) -> Figure:
+def draw_poles(poles: Array, name: str, colours: Colours, limits: Any = None, log: bool | None = None) -> Figure:
     """Draw the poles (..., values, n; rad/s) of a family in the complex plane, with a line for each along the values.
 
-    `limits` are least and greatest real and imaginary parts; with `log`, axes are logarithmic, and linear next to zero.
+    `limits` are least and greatest real and imaginary parts; with `log`, axes are logarithmic, and linear next to zero; by
+    default those on which slow poles would else lie on one dot. Dotted lines are those of a damping ratio.
 
     Raises `ModelError` for unusable limits.
     """
@@ -66,21 +67,38 @@ def draw_poles(poles: Array, name: str, colours: Colours, limits: Any = None, lo
     axis.axvline(0, color="0.5", linewidth=0.8)
     for line in poles.reshape(-1, *poles.shape[-2:]):
         axis.plot(line.real, line.imag, color="0.75", linewidth=0.7, zorder=2)
-    axis.scatter(poles.real, poles.imag, c=spread, cmap=scale.cmap, norm=scale.norm, s=9, linewidths=0, zorder=3)
-    if log:
-        sizes = np.abs(poles[np.isfinite(poles)])
-        linear = float(sizes[sizes > NEGLIGIBLE * sizes.max(initial=0.0)].min(initial=1.0))
-        axis.set_xscale("symlog", linthresh=linear)
-        axis.set_yscale("symlog", linthresh=linear)
+    axis.scatter(poles.real, poles.imag, c=spread, cmap=scale.cmap, norm=scale.norm, s=16, linewidths=0, zorder=3)
+    known = poles[np.isfinite(poles)]
+    for parts, scaled in ((np.abs(known.real), axis.set_xscale), (np.abs(known.imag), axis.set_yscale)):
+        parts = parts[parts > NEAR_AXIS * np.maximum(np.abs(known), parts.max(initial=0.0))]
+        if len(parts) and (log or (log is None and window is None and parts.min() < COARSE * parts.max())):
+            scaled("symlog", linthresh=10.0 ** np.floor(np.log10(parts.min())), linscale=0.8)
     if window is not None:
         axis.set_xlim(window[0], window[1])
         axis.set_ylim(window[2], window[3])
+    _draw_dampings(axis)
     axis.set_xlabel("real part [rad/s]")
     axis.set_ylabel("imaginary part [rad/s]")
     axis.set_title(f"poles of {name}", fontsize=10)
     axis.grid(alpha=0.3)
-    colours.bar(figure, [axis])
+    if len(colours.values.ravel()) > 1:
+        colours.bar(figure, [axis])
     return figure
+
+
+def _draw_dampings(axis: Axes) -> None:
+    """Draw lines on which poles have some damping ratios, as far as the axes reach, and where they are seen apart."""
+    (low, high), (bottom, top) = axis.get_xlim(), axis.get_ylim()
+    reach = np.geomspace(NEAR_AXIS, 2.0, 400) * max(map(abs, (low, high, bottom, top)))
+    ends = [axis.transData.transform((0.0, top))]
+    for ratio in (0.001, 0.01, 0.1, 0.5):
+        line = np.column_stack([-ratio * reach, np.sqrt(1 - ratio**2) * reach])
+        inside = line[(line[:, 0] > low) & (line[:, 1] < top) & (line[:, 1] > bottom)]
+        ends += [axis.transData.transform(inside[-1])] if len(inside) else []
+        if len(inside) and np.abs(ends[-1] - ends[-2]).max() > 0.1 * axis.bbox.width:
+            axis.plot(*line.T, ":", line[:, 0], -line[:, 1], ":", color="0.6", linewidth=0.8, zorder=1)
+            axis.annotate(f"ζ = {ratio:g}", inside[-1], (2, -9), textcoords="offset points", fontsize=7, color="0.4")
+    axis.set(xlim=(low, high), ylim=(bottom, top))
 
 
 def plot_response(
@@ -122,6 +140,8 @@ def plot_response(
     Phases have no jumps: between frequencies they turn by less than 60 degrees. At undamped poles and zeros they turn as if
     these were damped a little. Members begin within half a turn of each other.
     """
+    from matplotlib.ticker import MultipleLocator
+
     from titop.blocks.basics.figure import Figure
 
     systems, colours = _fan(models) if values is None else read_members(models, values)[1:]
@@ -137,13 +157,16 @@ def plot_response(
         frequencies = np.geomspace(min(frequencies[0], NEGLIGIBLE * highest), highest, len(frequencies))
     ends = [_chosen(role, names, systems, singular) for role, names in (("input", inputs), ("output", outputs))]
     rows, columns = (1, 1) if singular else (2 * len(ends[1]), len(ends[0]))
-    figure = Figure(figsize=(7 * columns, 6 * (rows + singular) / 2), layout="constrained")
+    figure = Figure(figsize=(max(7, 4 * columns), max(6, 2.5 * rows)), layout="constrained")
     axes = figure.subplots(rows, columns, sharex=True, squeeze=False)
     shades, start = colours.scale().to_rgba(colours.values), None
     for system, own, colour in zip(systems, poles, shades, strict=True):
         at, responses = _sweep(system, own, frequencies, *ends)
         if singular:
-            axes[0, 0].loglog(at, np.linalg.svd(responses, compute_uv=False), color=colour, linewidth=1)
+            gains = np.linalg.svd(responses, compute_uv=False)
+            axes[0, 0].loglog(
+                at, np.where(gains > SINGULAR * gains[:, :1], gains, np.nan), color=colour, linewidth=1
+            )  # no rounding
             continue
         phases = np.rad2deg(np.unwrap(np.angle(responses), axis=0))
         start = phases[0] - 360 * (phases[0] > 180 * (1 - COARSE)) if start is None else start
@@ -156,13 +179,16 @@ def plot_response(
     table = getattr(systems[0], "signals", None) or {}
     sources, targets = ([table.get(name, Signal(name, "")) for name in names] for names in ends)
     if singular:
-        axes[0, 0].set_title(", ".join(s.path for s in sources) + " to " + ", ".join(s.path for s in targets), fontsize=10)
+        listed = (f"{some[0].path} … {some[-1].path}" if len(some) > 1 else some[0].path for some in (sources, targets))
+        axes[0, 0].set_title(" to ".join(listed), fontsize=10)
         axes[0, 0].set_ylabel("singular values")
     else:
         for (i, target), (j, source) in product(enumerate(targets), enumerate(sources)):
             axes[2 * i, j].set_title(f"{source.path} [{source.unit}] to {target.path} [{target.unit}]", fontsize=10)
             axes[2 * i, j].set_ylabel(f"gain [{target.unit} / {source.unit if source.unit.isalnum() else f'({source.unit})'}]")
             axes[2 * i + 1, j].set_ylabel("phase [deg]")
+            if (turn := float(np.ptp(axes[2 * i + 1, j].get_ylim()))) > 90:
+                axes[2 * i + 1, j].yaxis.set_major_locator(MultipleLocator(90 * 2.0 ** round(np.log2(turn / 450))))
     for axis in axes[-1]:
         axis.set_xlabel("frequency [rad/s]")
     if len(systems) > 1:
@@ -233,9 +259,10 @@ def _one_parameter(values: Any) -> tuple[str, Array, dict[str, float]]:
 def _chosen(role: str, names: Any, systems: Sequence[StateSpace], everything: bool) -> list[str]:
     """Return the exported names of chosen inputs or outputs, which all models have."""
     known = getattr(systems[0], f"{role}_labels")
+    advice = f'such as "{known[0]}"' if known else f"linearise with {role}s"
     wanted = (known if everything else known[:1]) if names is None else [names] if isinstance(names, str) else names
     if not isinstance(wanted, list | tuple) or not wanted:
-        raise ModelError(Finding("wrong-type", f"{role}s", names, "a name, or a list of names", f'such as "{known[0]}"'))
+        raise ModelError(Finding("wrong-type", f"{role}s", names, "a name, or a list of names", advice))
     result = []
     for name in wanted:
         result.append(exported_name(str(name)))
@@ -317,10 +344,11 @@ class PoleMap:
     values: Array
     poles: Array
 
-    def plot(self, limits: Any = None, log: bool = False) -> Figure:
+    def plot(self, limits: Any = None, log: bool | None = None) -> Figure:
         """Draw the poles in the complex plane, coloured by the parameter, with a line for each mode; see `LPVModel.poles`.
 
-        `limits` (4, rad/s) are the least and greatest real part and imaginary part; `log` makes axes logarithmic.
+        `limits` (4, rad/s) are the least and greatest real part and imaginary part; `log` makes axes logarithmic, by default
+        where slow poles would else lie on one dot.
         """
         return draw_poles(self.poles, self.name, Colours(self.values, self.parameter), limits, log)
 

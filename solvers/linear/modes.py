@@ -133,14 +133,20 @@ class Modes:
         axes = figure.subplots(1 + has_mass, 1, sharex=True, squeeze=False)[:, 0]
         shown = (self.frequency > 0) & np.isfinite(self.frequency)
         if shown.any():
-            axes[0].stem(self.frequency[shown], self.damping[shown], basefmt=" ")
+            axes[0].vlines(self.frequency[shown], 0.0, self.damping[shown], linewidth=1)
+            axes[0].plot(self.frequency[shown], self.damping[shown], "o", markersize=4)
+            damped = self.damping[shown & (self.damping > 0)]
+            if len(damped) and damped.min() < 10 * COARSE * damped.max():
+                axes[0].set_yscale("symlog", linthresh=10.0 ** np.floor(np.log10(damped.min())))
         axes[0].set_xscale("log")
         axes[0].set_ylabel("damping ratio")
         axes[0].set_title(self.title, fontsize=10)
         if has_mass:
             for k in np.flatnonzero(self.total_mass[:3] > 0):
                 sums = np.cumsum(self.effective_mass[:, k]) / self.total_mass[k]
-                axes[1].step(self.frequency[shown], sums[shown], where="post", label=DIRECTIONS[k])
+                axes[1].step(
+                    self.frequency[shown], sums[shown], where="post", label=DIRECTIONS[k], linestyle=("-", "--", ":")[k]
+                )
             axes[1].set_ylabel("sum of effective masses / mass")
             axes[1].set_ylim(0, 1.05)
             axes[1].legend()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.description import Picture
@@ -34,6 +36,10 @@ if TYPE_CHECKING:
 _STRETCHES = 16
 #: Triangles of all meshes together.
 _FACES = 4_000
+#: Panels on a page.
+_PANELS = 12
+#: Colours of lines that the colour-blind tell apart, by Okabe and Ito (2008).
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
 
 def plot_shape(model: Model, point: Any = None) -> Figure:
@@ -114,7 +120,7 @@ def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> F
         _draw_lines(axes, contact_edges, colour, linewidth=0.5, alpha=0.5)
         seen += contact_edges
         axes.plot([], [], color=colour, label=label)
-    _place(axes, np.concatenate(seen[len(seen) > 1 :]), -model.gravity if model.gravity.any() else np.array([0.0, 0.0, 1.0]))
+    fit_axes(axes, np.concatenate(seen[len(seen) > 1 :]), -model.gravity if model.gravity.any() else (0.0, 0.0, 1.0))
     if len(labels) > 1:
         axes.legend()
     return figure
@@ -233,65 +239,137 @@ def hermite(start: Array, end: Array, leaving: Array, arriving: Array) -> Array:
 
 def _bars(model: Model) -> list[tuple[str, Array]]:
     """Return bodies without coordinates, and the ways (2, 3; m) in each from where it hangs to its mass and what it carries."""
-    hanging: dict[str, list[str | None]] = defaultdict(list)
+    assembly = model.mechanism.assembly
+    ends: dict[str, list[Array]] = defaultdict(list)
+    for connection in assembly.connections:
+        rotation, position = connection.parent.block.neutral_pose(connection.parent.name)
+        ends[connection.parent.block.name].append(position + rotation @ connection.placement.position)
+    acting = (ref for _, ref, _, _ in arrows(model))
+    for ref in (*(ref for loop in assembly.loops for ref in loop.named_ports), *acting):
+        ends[ref.block.name].append(ref.block.neutral_pose(ref.name)[1])
     bars = []
-    for connection in model.mechanism.assembly.connections:
-        hanging[connection.parent.block.name].append(connection.parent.name)
-    for ref in (ref for loop in model.mechanism.assembly.loops for ref in loop.named_ports):
-        hanging[ref.block.name].append(ref.name)
-    for hung in model.mechanism.assembly.connections:
+    for hung in assembly.connections:
         body = hung.child.block
         if not body.nv:
             start = body.neutral_pose(hung.child.name)[1]
-            ends = [body.mass_properties().com]
-            ends += [body.neutral_pose(port)[1] for port in dict.fromkeys(hanging[body.name])]
-            bars += [(body.name, np.array([start, end])) for end in ends]
+            reached = dict.fromkeys(tuple(map(float, end)) for end in (body.mass_properties().com, *ends[body.name]))
+            bars += [(body.name, np.array([start, end])) for end in reached]
     return bars
 
 
-def _place(axes: Any, points: Array, up: Array) -> None:
-    """Show all points (n, 3) at one scale along all axes, with that upright that is nearest to `up`."""
-    low, high = points.min(axis=0), points.max(axis=0)
+def fit_axes(axes: Any, points: Array | None = None, up: Sequence[float] | Array = (0.0, 0.0, 1.0)) -> None:
+    """Show points (n, 3), or all lines, at one scale along all axes, as large as fits, the axis nearest to `up` upright.
+
+    Numbers and names of the axes do not overlap, which matplotlib does not see to.
+    """
+    from mpl_toolkits.mplot3d.proj3d import proj_transform
+
+    points = np.concatenate([np.transpose(line.get_data_3d()) for line in axes.lines]) if points is None else points
+    low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
     room = np.maximum(high - low, 0.25 * (high - low).max() or 1.0)
-    middle, upright = (low + high) / 2, int(np.abs(up).argmax())
+    middle, upright, size = (low + high) / 2, int(np.abs(up).argmax()), min(axes.bbox.size) / axes.figure.dpi
+    limits = [(middle[k] - 0.52 * room[k], middle[k] + 0.52 * room[k]) for k in range(3)]
     for k, axis in enumerate("xyz"):
-        ends = middle[k] - 0.52 * room[k], middle[k] + 0.52 * room[k]
-        axes.set(**{f"{axis}lim": ends[::-1] if k == upright and up[k] < 0 else ends, f"{axis}label": f"{axis} [m]"})
-        axes.locator_params(axis=axis, nbins=max(1, round(6 * room[k] / room.max() - 0.5)))  # without overlaps
+        axes.set(**{f"{axis}lim": limits[k][:: -1 if k == upright and up[k] < 0 else 1], f"{axis}label": f"{axis} [m]"})
     axes.view_init(elev=18, azim=-60, vertical_axis="xyz"[upright])
-    axes.set_box_aspect(room, zoom=0.95)  # labels of axes are not counted by the layout
+    axes.set_box_aspect(room.copy())  # it changes what it gets
+    across, upwards, _ = proj_transform(*np.array(np.meshgrid(*limits)).reshape(3, -1), axes.get_proj())
+    letters = min(1.0, max(0.75, size / 3.5))  # smaller in small axes
+    zoom = 0.19 * (1 - 1.1 * letters / max(size, 2.0)) / max(np.ptp(across), np.ptp(upwards))  # of 0.19, less what labels need
+    axes.set_box_aspect(room.copy(), zoom=zoom)
+    weights = np.where(np.arange(3) == upright, 1.0, 0.5)  # labels move away along the other axes, which are seen so long
+    for k, axis in enumerate((axes.xaxis, axes.yaxis, axes.zaxis)):
+        others, part = np.delete(weights, k), np.delete(weights * room, k) / room.max()
+        beside = min(1.0, 1.6 * zoom * float(np.linalg.norm(part) / np.linalg.norm(others)))
+        axis.labelpad = 31 * letters / beside - 21
+        axis.label.set_fontsize(10 * letters)
+        axis.set_tick_params(pad=11 * letters / beside - 8, labelsize=10 * letters)
+        most = max(1, round(1.3 * size * room[k] / room.max() - 0.5))
+        axes.locator_params(axis="xyz"[k], nbins=most)
+        ticks = sorted(axis.get_ticklocs(), key=lambda tick: abs(tick - middle[k]))
+        inside = [tick for tick in ticks if abs(tick - middle[k]) < 0.45 * room[k]]  # none at corners
+        axis.set_ticks(inside[:most] if room[k] > 0.35 * room.max() and inside else ticks[:1])
+
+
+def in_panels(signals: Mapping[tuple[str, str], Array]) -> dict[str, Array | dict[str, Array]]:
+    """Return what `plot_over_time` draws of signals (n,) by name and unit: each in a panel of its own, while a page has room.
+
+    Beyond, those of a block in one unit share a panel, also with blocks whose names differ in numbers; if that does not
+    suffice, those of one unit.
+    """
+    if len(signals) <= _PANELS:
+        return {f"{name} [{unit}]": values for (name, unit), values in signals.items()}
+    panels = _shared_panels(signals, r"\d+|\..*", len(COLOURS))
+    return panels if len(panels) <= _PANELS else _shared_panels(signals, ".*", max(len(COLOURS), 2 * len(signals) // _PANELS))
+
+
+def _shared_panels(signals: Mapping[tuple[str, str], Array], differing: str, most: int) -> dict[str, Array | dict[str, Array]]:
+    """Gather signals in panels of `most` lines, at most: those of one unit with names alike but for what is `differing`."""
+    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for name, unit in signals:
+        groups[re.sub(differing, "", name), unit].append(name)
+    panels: dict[str, Array | dict[str, Array]] = {}
+    for (_, unit), group in groups.items():
+        short = len({owner_of(name) for name in group}) == 1 < len(group) <= most
+        for part in np.array_split(group, -(-len(group) // most)):
+            names = list(map(str, part))
+            title = owner_of(names[0]) if short else " … ".join(dict.fromkeys((names[0], names[-1])))
+            panels[f"{title} [{unit}]"] = {entry_of(name) if short else name: signals[name, unit] for name in names}
+    return panels
 
 
 def plot_over_time(
     t: Array,
-    signals: Mapping[str, Array],
+    signals: Mapping[str, Array | Mapping[str, Array]],
     errors: Mapping[str, Array] | None = None,
     columns: int = 3,
     instants: Sequence[float] = (),
 ) -> Figure:
-    """Draw each signal over time in a panel of its own.
+    """Draw each signal over time in a panel of its own, or several by their names in one.
 
     `t` (n; s); `errors`: differences to another solution, drawn in red on a second axis; `columns`: panels in a row,
     at most; `instants` (s): marked by lines; NaN by none.
     """
+    from matplotlib import colormaps
+
     from titop.blocks.basics.figure import Figure
 
     columns = min(columns, len(signals))
-    rows = -(-len(signals) // columns)
-    figure = Figure(figsize=(4 * columns, 2.3 * rows), layout="constrained")
+    rows, width = -(-len(signals) // columns), {1: 6.4, 2: 4.0}.get(columns, 3.2)
+    figure = Figure(figsize=(width * columns, 2.3 * rows), layout="constrained")
     axes = np.atleast_2d(figure.subplots(rows, columns, sharex=True, squeeze=False))
     for axis in axes.flat[len(signals) :]:
         axis.set_visible(False)
-    for axis, (label, values) in zip(axes.flat, signals.items(), strict=False):
-        axis.plot(t, values, color="black", linewidth=1)
+    for k, (axis, (label, values)) in enumerate(zip(axes.flat, signals.items(), strict=False)):
+        lines = values if isinstance(values, Mapping) else {"": values}
+        few = len(lines) <= len(COLOURS)
+        colours = COLOURS if few else colormaps["viridis"](np.linspace(0, 0.88, len(lines)))
+        for (name, line), colour in zip(lines.items(), colours if len(lines) > 1 else ["black"], strict=False):
+            axis.plot(t, line, color=colour, linewidth=1, label=name)
         axis.set_title(label, fontsize=10)
         axis.grid(alpha=0.3)
+        if few and len(lines) > 1:
+            _name_lines(axis, [*lines], width)
         for instant in instants:
             axis.axvline(instant, color="tab:orange", linewidth=0.8, linestyle="--")
         if errors and label in errors:
             twin = axis.twinx()
             twin.plot(t, errors[label], color="tab:red", linewidth=0.8)
-            twin.tick_params(axis="y", labelcolor="tab:red", labelsize=7)
-    for axis in axes[-1]:
+            twin.tick_params(axis="y", labelcolor="tab:red", labelsize=8)
+            if (k + 1) % columns == 0:
+                twin.set_ylabel("difference", color="tab:red", fontsize=9)
+    for axis in axes.flat[max(0, len(signals) - columns) : len(signals)]:
         axis.set_xlabel("t [s]")
+        axis.tick_params(labelbottom=True)
     return figure
+
+
+def _name_lines(axis: Any, names: Sequence[str], width: float) -> None:
+    """Write a legend above the lines of a panel `width` inches wide, whose range is made larger by as much as it takes."""
+    columns = min(len(names), max(1, int((width - 0.7) / (0.4 + 0.07 * max(map(len, names))))))
+    part = min(0.6, (0.1 + 0.14 * -(-len(names) // columns)) / 1.6)  # of the height, 1.6 inches at least
+    low, high = axis.get_ylim()
+    axis.set_ylim(low, high + part / (1 - part) * (high - low))
+    axis.legend(
+        loc="upper center", ncols=columns, fontsize=8, borderpad=0.2, labelspacing=0.2, handlelength=1.2, columnspacing=1
+    )

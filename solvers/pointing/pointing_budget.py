@@ -448,6 +448,10 @@ def _check_stable(system: Matrices, period: float) -> None:
 # -- pictures --------------------------------------------------------------------------------------------------------------
 
 
+#: So many sources have a colour of their own in the figure, the largest.
+_BARS = 8
+
+
 def _draw(budget: PointingBudget) -> Figure:
     """Draw, for each output, what sources have alone as stacked bars with totals, and the variance of noise by frequency."""
     from titop.blocks.basics.figure import Figure
@@ -457,24 +461,29 @@ def _draw(budget: PointingBudget) -> Figure:
     frequencies, variance = budget.density
     shown = (frequencies > 0) & np.isfinite(frequencies)
     for o, (bars, sums) in enumerate(figure.subplots(count, 2, squeeze=False)):
-        below = np.zeros(len(places))
-        for k, source in enumerate(budget.sources):
-            alone = np.where(np.isfinite(budget.by_source[:, o, k]), budget.by_source[:, o, k], 0.0)
+        below, parts = np.zeros(len(places)), np.nan_to_num(budget.by_source[:, o], posinf=0.0).T
+        largest = np.sort(np.argsort(-parts.max(axis=1), kind="stable")[:_BARS])
+        shown_parts = {budget.sources[k]: parts[k] for k in largest}
+        if len(largest) < len(parts):
+            shown_parts[f"{len(parts) - len(largest)} others"] = parts.sum(axis=0) - parts[largest].sum(axis=0)
+        for source, alone in shown_parts.items():
             bars.bar(places, alone, bottom=below, width=0.6, label=source)
             below = below + alone
         marks = [("k_", budget.value, "total")]
         marks += [("r_", budget.worst, "worst member")] if budget.members else []
         for style, values, label in [*marks, ("bv", budget.requirement, "required")]:
             if np.isfinite(values[:, o]).any():
-                bars.plot(places, values[:, o], style, markersize=10, markeredgewidth=2, label=label)
+                bars.plot(places, values[:, o], style, markersize=6 if "v" in style else 12, markeredgewidth=2, label=label)
         unit = f" [{budget.unit[o]}]" if budget.unit[o] else ""
         bars.set(xticks=places, xticklabels=budget.metrics, ylabel=f"{budget.outputs[o]}{unit}", title="each source alone")
         sums.semilogx(frequencies[shown], np.sqrt(variance[o, shown]))
         sums.set_ylim(bottom=0.0)
-        for line in budget.lines[0, o, np.isfinite(budget.lines[0, o])].tolist():
-            sums.axvline(line, color="0.6", linewidth=0.8)
-        for edge in budget.edges:
-            sums.axvline(edge, color="0.8", linestyle=":")
+        for k, line in enumerate(budget.lines[0, o, np.isfinite(budget.lines[0, o])].tolist()):
+            sums.axvline(line, color="0.6", linewidth=0.8, label="" if k else "harmonic sources")
+        for k, edge in enumerate(budget.edges):
+            sums.axvline(edge, color="0.6", linestyle=":", label="" if k else "edges of bands")
+        if sums.get_legend_handles_labels()[1]:
+            sums.legend(fontsize=8, loc="lower right")
         sums.set(xlabel="frequency [Hz]", ylabel=f"sigma of noise below{unit}", title="added up over frequency")
         for axis in (bars, sums):
             axis.grid(alpha=0.3)

@@ -212,6 +212,8 @@ class Trajectory:
     def plot(self, names: str | list[str] | None = None, attitude: str = "XYZ") -> Figure:
         """Draw configuration entries, first-order states and signals of the control loop over time; lines mark changes.
 
+        More than twelve share panels: those of a block in one unit, with those of blocks whose names differ in numbers.
+
         Parameters
         ----------
         names : str or list of str, optional
@@ -230,7 +232,7 @@ class Trajectory:
         ModelError
             For unknown names, an argument that is no list of names, and if nothing is left to draw.
         """
-        from titop.solvers.pictures.figures import plot_over_time
+        from titop.solvers.pictures.figures import in_panels, plot_over_time
 
         if not isinstance(names, str | list | tuple | None):
             raise ModelError(Finding("wrong-type", "names", names, "a name, or a list of names", 'write plot(["hinge"])'))
@@ -249,14 +251,14 @@ class Trajectory:
         for name in shown:
             if any(name in (full, own) for full, (_, own) in self._signal_names().items()):
                 control, own = self._control_of(name)
-                signals[f"{name} [{control.unit(own)}]"] = control.held(own, self.t)
+                signals[name, control.unit(own)] = control.held(own, self.t)
             elif name in angles:
                 start, k = angles[name]
-                signals[f"{name} ({attitude}) [rad]"] = turns[start][:, k]
+                signals[f"{name} ({attitude})", "rad"] = turns[start][:, k]
             else:
                 values = self.coordinate(name)
-                signals[f"{name} [{units[name]}]"] = values
-        return plot_over_time(self.t, signals, instants=[change.t for change in self.changes])
+                signals[name, units[name]] = values
+        return plot_over_time(self.t, in_panels(signals), instants=[change.t for change in self.changes])
 
     def plot_shape(self, times: Any = None) -> Figure:
         """Draw the system in space at some instants: rods, deformable bodies, rigid bodies by lines and their shapes, forces.

@@ -146,6 +146,7 @@ class Acting:
         loads = (*(WrenchPlace(port, False) for port in known), *places, *(WrenchPlace(port, False) for port in closed))
         loaded = system.with_loads_at(loads) if loads else system
         self._loaded, self._tables, self._count, self._loads = loaded, loaded.arrays, len(ports), len(loads)
+        self._closing = bool(closed)
         acting = [(system.acting_inputs[name], columns) for name, columns in inputs.driving] if driven else []
         #: Indices of the inputs of interactions among the numbers, in order, and among the inputs; the numbers without inputs.
         where = [(at, k) for place, columns in acting for at, k in zip(_each(place), _each(columns), strict=True)]
@@ -195,7 +196,7 @@ class Acting:
 
         Arguments are as for `run_rows`; raises `TypeError` as there.
         """
-        if bound.under_forces is None:
+        if bound.under_forces is None or (self._closing and self._places.size):  # closures' wrenches have to be the last loads
             return None
         more = len(self._own_tables[1]) - len(self._tables[1])
         forces = np.zeros((count, self._loads + more, 6))

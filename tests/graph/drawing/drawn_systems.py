@@ -105,6 +105,27 @@ def ladder() -> tt.System:
     return s
 
 
+def devices() -> tt.System:
+    """Return a hub with tanks, of several bodies at one port, and wheels out of balance at one port."""
+    s = tt.System("craft")
+    hub = body("hub", ports={name: [0, 0, 1] for name in ("tank", "wheels")})
+    s.connect("world", hub, tt.Free("base"))
+    s.add_device(tt.Slosh.sphere("fuel", hub.port("tank"), 0.3, 0.5, 1010.0, "spring", damping_ratio=0.02, acceleration=0.08))
+    for k, axis in enumerate(np.eye(3)):
+        s.add_device(tt.ReactionWheel(f"wheel{k}", hub.port("wheels"), axis, 0.1, mass=6.0, static_imbalance=3e-5))
+    return s
+
+
+def tendons() -> tt.System:
+    """Return a rod that two tendons pull, with more coordinates than can be listed, and long names."""
+    s = tt.System("manipulator")
+    rod = tt.Rod("a_rod_with_a_name_that_is_longer_than_others", 0.5, tt.Section.circle(0.01), 1e6, 1000.0)
+    s.connect("world", rod, tt.Weld("the/clamp/of/the/rod/at/the/base/of/all"))
+    for k in range(2):
+        s.add_interaction(tt.Tendon(f"pull{k}", rod, y=0.005 * (1 - 2 * k)))
+    return s
+
+
 def faulty_loops() -> tt.System:
     """Return closures with what is wrong: on one body, on a stranger, on a part that hangs on nothing."""
     s = four_bar()

@@ -10,7 +10,18 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.graph.drawing.drawn_systems import body, crane, faulty, faulty_loops, four_bar, names_of, texts_of, two_loops
+from tests.graph.drawing.drawn_systems import (
+    body,
+    crane,
+    devices,
+    faulty,
+    faulty_loops,
+    four_bar,
+    names_of,
+    tendons,
+    texts_of,
+    two_loops,
+)
 from titop.graph.drawing.draw import draw_system
 
 
@@ -77,6 +88,26 @@ class TestContent:
         figure.canvas.draw()
         shown = next(name for name in names_of(figure) if name.startswith("$x^2$ <b> "))
         assert len(shown) < 40
+
+    def test_a_device_is_one_box(self) -> None:
+        """With what acts between its parts and its block; nothing of it is a fault; its port's name is written once."""
+        figure = draw_system(devices())
+        assert sorted(names_of(figure)) == ["base", "fuel", "hub", "wheel0", "wheel1", "wheel2", "world"]
+        assert "second connection" not in texts_of(figure)
+        ports = [text.get_text() for text in figure.axes[0].texts if text.get_gid() == "port:hub"]
+        assert Counter(filter(None, ports)) == {"tank": 1, "wheels": 1}
+        (bracket,) = figure.axes[0].lines
+        assert bracket.get_gid() == "port"
+        assert "second connection" in texts_of(draw_system(faulty()))  # where it is one
+
+    def test_names_are_not_cut(self) -> None:
+        """Long ones take two lines; of many coordinates the first and the last are named."""
+        figure = draw_system(tendons())
+        written = "".join(names_of(figure))
+        assert "a_rod_with_a_name_that_is_longer_than_others" in written
+        assert "the/clamp/of/the/rod/at/the/base/of/all" in written
+        own = tendons()["a_rod_with_a_name_that_is_longer_than_others"].coordinates
+        assert f"{own[0]} … {own[-1]}" in texts_of(figure)
 
     def test_an_empty_system_is_the_world(self) -> None:
         assert names_of(draw_system(tt.System("void"))) == ["world"]

@@ -102,6 +102,17 @@ def test_singular_values_are_those_of_python_control() -> None:
     assert curves(some, 0)[0][1] == pytest.approx(np.linalg.norm(systems[0](1j * omega)[[0, 2], 1], axis=0), rel=1e-6)
 
 
+def test_figures_of_many_channels_fit_on_a_page() -> None:
+    """Nine inches for two inputs; phases in parts of a right angle; no singular values that are rounding."""
+    twice = control.ss(*(chain(0.02).A, np.tile(chain(0.02).B, 2), np.tile(chain(0.02).C, (2, 1)), 0))
+    figure = tt.plot_response(twice, twice.input_labels, twice.output_labels)
+    assert figure.get_size_inches()[0] <= 9
+    assert all(tick % 22.5 == 0 for tick in figure.axes[2].get_yticks())
+    largest, other = curves(tt.plot_response(twice, singular=True), 0)
+    assert np.isfinite(largest[1]).all()
+    assert np.isnan(other[1]).all()
+
+
 def test_fans_of_families(family: tt.LPVModel) -> None:
     """All points of a family; random members and chosen ones of a fraction, each with the phase of its closed form."""
     assert len(curves(tt.plot_response(family, ["left.hinge"], ["left.dv[0]", "left.hinge.q"]), 2)) == family.valid.sum()
@@ -125,6 +136,8 @@ def test_fans_of_families(family: tt.LPVModel) -> None:
         tt.plot_response(fraction, values={"arm.mass": 2.0})
     with refusal("wrong-type", "models"):
         tt.plot_response("x")
+    with refusal("wrong-type", "linearise with outputs"):
+        tt.plot_response(tt.linearize(m, m.neutral(), inputs=["hinge"], outputs=[]))
 
 
 def test_curves_have_no_jumps_and_begin_alike() -> None:

@@ -57,6 +57,27 @@ def test_families_and_fractions_agree() -> None:
     assert moving.sum() == 2
 
 
+def test_slow_poles_are_seen_beside_fast_ones() -> None:
+    """Of a flexible mode of damping 0.005 beside a motor: apart by pixels, on the side that they are on; not on linear axes."""
+    sizes, damping = np.array([0.3, 0.8, 2.0, 300.0]), np.array([0.005, 0.01, 0.005, 0.7])
+    poles = np.concatenate([[0.0, 1e-9, -5e-10], *(sizes * (-damping + way * 1j * np.sqrt(1 - damping**2)) for way in (1, -1))])
+    found = tt.PoleMap("motor", "k", np.array([1.0]), poles[None])
+    automatic, linear = found.plot().axes[0], found.plot(log=False).axes[0]
+    assert (automatic.get_xscale(), automatic.get_yscale(), linear.get_xscale()) == ("symlog", "symlog", "linear")
+    slow = np.column_stack([poles.real, poles.imag])[3:6]
+    for axis, apart in ((automatic, True), (linear, False)):
+        axis.figure.draw_without_rendering()
+        at = axis.transData.transform([*slow, (0.0, 0.0)])
+        distances = np.linalg.norm(at[:, None] - at, axis=2)[np.triu_indices(4, 1)]
+        assert (distances.min() > 10) == apart
+        assert (np.abs(at[:3, 0] - at[3, 0]).min() > 10) == apart  # which side of the imaginary axis
+    words = [text.get_text() for text in automatic.texts]
+    assert words == ["ζ = 0.001", "ζ = 0.01", "ζ = 0.1", "ζ = 0.5"]
+    assert len(found.plot().axes) == 1  # no colours of one value
+    alike = tt.PoleMap("alike", "k", np.array([1.0]), poles[None, 3:5])
+    assert alike.plot().axes[0].get_xscale() == "linear"
+
+
 def test_pictures_and_refusals() -> None:
     systems = [oscillators(k) for k in STIFFNESSES]
     found = tt.pole_map(systems)

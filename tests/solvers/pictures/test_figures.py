@@ -13,6 +13,7 @@ from tests.closed_systems import closed_four_bar
 from tests.solvers.model.identities import Array
 from tests.solvers.pictures.animated import drawn_lines, motion
 from tests.solvers.simulation.soft_arms import RADIUS, ROUND, L, arm
+from titop.solvers.pictures.figures import COLOURS, fit_axes, in_panels, plot_over_time
 
 
 def test_figures_show_the_deformed_surface() -> None:
@@ -136,6 +137,115 @@ def test_a_flexible_body_bends_as_its_ports_turn() -> None:
     chord = far[0] @ np.array([1.0, 0.0, 0.0])
     assert arriving @ chord > 0.999  # a sixteenth of the curve before its end
     assert arriving @ (curve[1] - curve[0]) / np.linalg.norm(curve[1] - curve[0]) < 0.99
+
+
+def test_bars_reach_where_joints_are_placed() -> None:
+    """At a placement, not only at a port: links of robots from files hang together."""
+    s = tt.System("arm")
+    s.connect("world", tt.RigidBody("upper", 1.0, com=[0, 0, -1], inertia=1.0), tt.Revolute("shoulder", axis=[1, 0, 0]))
+    elbow = tt.Revolute("elbow", axis=[1, 0, 0])
+    s.connect(s["upper"], tt.RigidBody("lower", 1.0, com=[0, 0, -1], inertia=1.0), elbow, placement=tt.Pose([0, 0.5, -2]))
+    m = s.resolve("reference")
+    shown = np.concatenate([points(line) for line in drawn(tt.plot_shape(m, [0.3, 0.2]).axes[0])])
+    assert np.nanmin(np.linalg.norm(shown[:5] - m.pose("lower", [0.3, 0.2])[1], axis=1)) < 1e-12  # on the upper one
+
+
+class TestAxesInSpace:
+    """Numbers and names of axes."""
+
+    @staticmethod
+    def overlaps(axes: Any) -> tuple[int, bool]:
+        """Return how many pairs of numbers and names overlap, and whether all lie within the figure."""
+        axes.figure.canvas.draw()
+        texts = []
+        for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+            low, high = axis.get_view_interval()
+            texts += [axis.label, *(tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high)]
+        boxes = [text.get_window_extent() for text in texts if text.get_text()]
+        pairs = sum(
+            bool(min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1)  # a pixel of hinting
+            for k, a in enumerate(boxes)
+            for b in boxes[:k]
+        )
+        return pairs, all(axes.figure.bbox.contains(x, y) for box in boxes for x, y in (box.min, box.max))
+
+    @pytest.mark.parametrize("room", [(1, 1, 1), (5, 1, 1), (1, 5, 1), (1, 1, 5), (3, 3, 1), (0.01, 0.01, 0.003)])
+    def test_they_do_not_overlap(self, room: tuple[float, float, float]) -> None:
+        """Whatever the shape; as matplotlib does it, they do where it is long."""
+        fitted, plain = self.axes(room), self.axes(room)
+        fit_axes(fitted)
+        assert self.overlaps(fitted) == (0, True)
+        if max(room) > 4 * min(room):
+            plain.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]", aspect="equal")
+            assert self.overlaps(plain)[0] > 0
+
+    @staticmethod
+    def axes(room: tuple[float, float, float]) -> Any:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(6.4, 5.6), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes: Any = figure.add_subplot(projection="3d")
+        axes.plot(*np.outer(room, [0, 1]))
+        return axes
+
+
+class TestPanels:
+    """Signals over time in panels."""
+
+    def test_a_few_have_a_panel_each(self) -> None:
+        signals = {(f"joint{k}", "rad"): np.zeros(3) for k in range(12)}
+        assert list(in_panels(signals)) == [f"joint{k} [rad]" for k in range(12)]
+        shared = in_panels(signals | {("rail", "m"): np.ones(3)})
+        assert list(shared) == ["joint0 … joint5 [rad]", "joint6 … joint11 [rad]", "rail [m]"]
+
+    @pytest.mark.parametrize("seed", range(8))
+    def test_many_fit_on_a_page(self, seed: int) -> None:
+        """Each signal is in one panel, with others of its unit; there are twelve panels at most, all with their own titles."""
+        rng = np.random.default_rng(seed)
+        blocks = [f"{rng.choice(['wheel', 'panel', 'leg/knee', 'rod'])}{rng.integers(30)}" for _ in range(rng.integers(5, 90))]
+        entries = {f"{name}{'.' * bool(k)}{f'mode{k}' * bool(k)}" for name in blocks for k in range(rng.integers(1, 6))}
+        signals = {(name, str(rng.choice(["rad", "m", "N m"]))): np.full(2, k) for k, name in enumerate(sorted(entries))}
+        panels = in_panels(signals)
+        assert len(panels) <= 12 < len(signals) or len(panels) == len(signals) <= 12
+        seen = []
+        for title, panel in panels.items():
+            lines = panel if isinstance(panel, dict) else {"": panel}
+            known = {float(values[0]): name for name, values in signals.items()}
+            for short, values in lines.items():
+                name, unit = known[float(values[0])]
+                seen.append(name)
+                assert title.endswith(f"[{unit}]")
+                assert name.endswith(short)
+        assert sorted(seen) == sorted(name for name, _ in signals)
+
+    def test_blocks_of_one_kind_share_panels(self) -> None:
+        names = [f"base.{axis}" for axis in "xyz"] + [f"wheel{k}" for k in range(4)] + [f"panel.mode{k}" for k in range(1, 8)]
+        panels = in_panels({(name, "m" if "base" in name else "rad"): np.zeros(2) for name in names})
+        assert {title: [*panel] for title, panel in panels.items()} == {
+            "base [m]": ["x", "y", "z"],
+            "wheel0 … wheel3 [rad]": ["wheel0", "wheel1", "wheel2", "wheel3"],
+            "panel [rad]": [f"mode{k}" for k in range(1, 8)],
+        }
+
+    def test_legends_lie_above_the_lines(self) -> None:
+        """No point of a line is under the legend; without the room that is made for it some are."""
+        t = np.linspace(0, 1, 200)
+        lines = {f"a_long_name{k}": np.sin(6 * t + k) for k in range(len(COLOURS))}
+        figure = plot_over_time(t, {"all [rad]": lines, "one [m]": t})
+        axis = figure.axes[0]
+        assert [line.get_color() for line in axis.lines] == list(COLOURS)
+        assert self.hidden(axis) == 0
+        axis.autoscale(axis="y")
+        assert self.hidden(axis) > 0
+
+    @staticmethod
+    def hidden(axis: Any) -> int:
+        axis.figure.draw_without_rendering()
+        legend = axis.get_legend().get_window_extent()
+        places = np.concatenate([axis.transData.transform(line.get_xydata()) for line in axis.lines])
+        return sum(bool(legend.contains(x, y)) for x, y in places)
 
 
 def every_kind() -> tt.Model:

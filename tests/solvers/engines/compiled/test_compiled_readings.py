@@ -10,7 +10,7 @@ import pytest
 
 import titop as tt
 from tests.actuated_systems import satellite
-from tests.closed_systems import accelerating, closed_four_bar, geared_hand
+from tests.closed_systems import accelerating, closed_four_bar, four_bar, geared_hand
 from tests.solvers.engines.compiled.instrumented import KINDS, instrumented
 from tests.systems import random_state, random_tree
 from tests.tolerances import ROUNDING, ROUNDING_OF_MANY
@@ -160,6 +160,21 @@ def test_reactions_of_closed_systems_stack(system) -> None:
             found, expected, rtol=1e-8, atol=1e-8
         )  # multipliers: the constraints' condition times rounding
         np.testing.assert_allclose(found[1], model.reaction(joint, q, v, a), **ROUNDING_OF_MANY)
+
+
+def test_reactions_of_closed_systems_with_servos_stack() -> None:
+    """Each state with its own command: the closure's wrench and the servo's input both stand behind the loads."""
+    q = closed_four_bar()[1]
+    s = four_bar()
+    s.add_interaction(tt.CoordinateSpring("servo", [1.0], 30.0, 0.4, gain=30.0), "q1")
+    model, reference = s.resolve(), s.resolve("reference")
+    u, v = np.array([[0.3], [-0.2], [0.0]]), np.zeros(model.nv)
+    a = np.array([model.forward_dynamics(q, v, u=each) for each in u])
+    found, expected = (each.reaction("pin", *(np.array([x] * 3) for x in (q, v)), a, u=u) for each in (model, reference))
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)  # multipliers: the constraints' condition times rounding
+    rows = [model.reaction("pin", q, v, *each) for each in zip(a, [None] * 3, u, strict=True)]
+    np.testing.assert_allclose(found, rows, **ROUNDING_OF_MANY)
+    assert np.ptp(found, axis=0).max() > 1.0  # it depends on the command
 
 
 def test_sensors_hear_of_parameters_and_locks() -> None:
