@@ -64,7 +64,8 @@ def write_animation(
         Instead of the bodies' own (``body.visuals``, which readers of robots fill) or the inertia ellipsoids, in the bodies'
         reference frames; ``"world"`` is a block too. A shape is
         ``{"box": [dx, dy, dz]}``, ``{"cylinder": [radius, height]}`` and ``{"capsule": [radius, height]}`` (along z),
-        ``{"sphere": radius}`` (m) or ``{"mesh": "arm.stl", "scale": [1, 1, 1]}`` (STL, OBJ, DAE, glTF; extra ``view``), with
+        ``{"sphere": radius}``, ``{"ellipsoid": [a, b, c]}`` (m) or ``{"mesh": "arm.stl", "scale": [1, 1, 1]}`` (STL, OBJ, DAE,
+        glTF; extra ``view``; or what has ``vertices`` and ``faces``, as meshes of trimesh), with
         ``"color"`` (as Matplotlib names colours), ``"position"`` (3, m) and ``"rotation"`` (3x3 or a scipy Rotation) if
         wanted; a list of shapes, or an empty one, is fine.
     frames_per_second : float

@@ -33,10 +33,10 @@ from titop.solvers.pictures.frames import (
     rotation_to,
     strings,
 )
-from titop.solvers.pictures.meshes import PAGE_TRIANGLES, Mesh, read_meshes
+from titop.solvers.pictures.meshes import PAGE_TRIANGLES, Mesh, is_mesh, read_meshes
 
 #: Numbers that describe each kind of given shape.
-_DIMENSIONS = {"box": (3,), "cylinder": (2,), "capsule": (2,), "sphere": ()}
+_DIMENSIONS = {"box": (3,), "cylinder": (2,), "capsule": (2,), "sphere": (), "ellipsoid": (3,)}
 #: Colours of bodies, one after another.
 PALETTE = ("#3f7fd0", "#e08a2e", "#45a36b", "#c9524f", "#8a6fc4", "#3aa5b5", "#d16ba5", "#9a8a3c")
 #: Kinds of solids, and what makes half an extent of a size: a cylinder has radii and a length.
@@ -49,10 +49,10 @@ _CYLINDER = np.sqrt([0.8, 0.8, 2.4])
 class Visual:
     """A given shape: `size` in x, y, z, placed in a block's reference frame; `color` None for the block's own.
 
-    That of a mesh is what stretches it, and its `kind` the path of its file.
+    That of a mesh is what stretches it, and its `kind` the path of its file, or the mesh itself.
     """
 
-    kind: str
+    kind: Any
     size: Array
     position: Array
     rotation: Array
@@ -82,7 +82,7 @@ def _read_visual(reader: FieldReader, name: str, shape: Any) -> list[Visual]:
     kinds = [kind for kind in (*_DIMENSIONS, "mesh") if kind in shape] if isinstance(shape, Mapping) else []
     if len(kinds) != 1:
         advice = 'write {"box": [dx, dy, dz]}, {"cylinder": [radius, height]}, {"sphere": radius} or {"mesh": "arm.stl"}'
-        reader.report("unknown-visual", name, shape, "exactly one of box, cylinder, capsule, sphere and mesh", advice)
+        reader.report("unknown-visual", name, shape, f"exactly one of {', '.join(_DIMENSIONS)} and mesh", advice)
         return []
     kind, options = kinds[0], ("color", "position", "rotation", *(["scale"] if "mesh" in kinds else []))
     for key in (key for key in shape if key not in (kind, *options)):
@@ -90,17 +90,24 @@ def _read_visual(reader: FieldReader, name: str, shape: Any) -> list[Visual]:
     position = reader.array(f"{name}.position", shape.get("position", np.zeros(3)), (3,))
     rotation = reader.rotation(f"{name}.rotation", shape.get("rotation", np.eye(3)))
     if kind == "mesh":
-        if not isinstance(path := shape[kind], str | os.PathLike) or not os.path.isfile(path):
-            reader.report("no-file", f"{name}.mesh", path, "the path of a mesh's file", "check the path")
+        mesh = shape[kind]
+        if isinstance(mesh, str | os.PathLike):
+            mesh = os.fspath(mesh)
+            if not os.path.isfile(mesh):
+                reader.report("no-file", f"{name}.mesh", mesh, "the path of a mesh's file", "check the path")
+        elif not is_mesh(mesh):
+            expected, advice = "a path, or a mesh with its vertices (k, 3) and faces (m, 3)", "give the path of its file"
+            reader.report("wrong-type", f"{name}.mesh", type(mesh).__name__, expected, advice)
         scale = reader.array(f"{name}.scale", shape.get("scale", np.ones(3)), (3,))
         color = _read_color(reader, f"{name}.color", shape.get("color"))
-        return [Visual(os.fspath(path), scale, position, rotation, color)]
+        return [Visual(mesh, scale, position, rotation, color)]
     numbers = np.atleast_1d(reader.array(f"{name}.{kind}", shape[kind], _DIMENSIONS[kind]))
     if (numbers <= 0).any():
         reader.report("bad-size", f"{name}.{kind}", shape[kind], "lengths > 0", "check the sign and the unit")
     color = _read_color(reader, f"{name}.color", shape.get("color"))
     if kind != "capsule":
-        return [Visual(kind, numbers if kind == "box" else numbers[[0, 0, -1]], position, rotation, color)]
+        size = numbers if len(numbers) == 3 else numbers[[0, 0, -1]]
+        return [Visual("sphere" if kind == "ellipsoid" else kind, size, position, rotation, color)]
     ends = [position + 0.5 * side * numbers[1] * rotation[:, 2] for side in (-1, 1)]
     balls = [Visual("sphere", numbers[[0, 0, 0]], end, rotation, color) for end in ends]
     return [Visual("cylinder", numbers[[0, 0, 1]], position, rotation, color), *balls]
@@ -165,8 +172,8 @@ class Scene(Frames):
                 yield from ((shape["frame"], shape["position"] + axes @ end) for end in ends)
 
     @cached_property
-    def meshes(self) -> dict[str, list[tuple[str, Mesh]]]:
-        """The surfaces of meshes by path, each with the kind of its shapes."""
+    def meshes(self) -> dict[Any, list[tuple[str, Mesh]]]:
+        """The surfaces of meshes by path or mesh, each with the kind of its shapes."""
         paths = [visual.kind for shapes in self.visuals.values() for visual in shapes if visual.kind not in SOLIDS]
         read, numbers = read_meshes(paths, PAGE_TRIANGLES), count()
         return {path: [(f"mesh {next(numbers)}", mesh) for mesh in meshes] for path, meshes in read.items()}
