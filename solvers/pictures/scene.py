@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count, pairwise, product
@@ -26,11 +26,13 @@ from titop.solvers.pictures.frames import (
     arrows,
     contact_solids,
     ellipsoid,
+    lines,
     neutral_chord,
     pack_course,
     pack_numbers,
     port_anchor,
     rotation_to,
+    routed,
     strings,
 )
 from titop.solvers.pictures.meshes import PAGE_TRIANGLES, Mesh, is_mesh, read_meshes
@@ -113,6 +115,23 @@ def _read_visual(reader: FieldReader, name: str, shape: Any) -> list[Visual]:
     return [Visual("cylinder", numbers[[0, 0, 1]], position, rotation, color), *balls]
 
 
+def read_frames(model: Model, frames: bool | Iterable[str]) -> tuple[str, ...]:
+    """Return the bodies and ports whose axes are asked for; True are the bodies, and the ports that something is connected to.
+
+    Raises `ModelError` for names of nothing.
+    """
+    if frames is True or frames is False:
+        connected = Frames(model).connected.items() if frames else ()
+        return tuple(f"{name}.{port}" if port else name for name, ports in connected for port in dict.fromkeys((None, *ports)))
+    reader, known = FieldReader("frames"), (WORLD, *model.body_names, *model.port_names)
+    names = (frames,) if isinstance(frames, str) else tuple(frames)
+    for name in names:
+        if name not in known:
+            reader.report("unknown-port", str(name), name, "a body, a port, or True for all", did_you_mean(str(name), known))
+    reader.raise_findings()
+    return names
+
+
 def _read_color(reader: FieldReader, where: str, value: Any) -> str | None:
     from matplotlib.colors import to_hex
 
@@ -127,6 +146,8 @@ def _read_color(reader: FieldReader, where: str, value: Any) -> str | None:
 #: and of the world's: parts of the bodies' size.
 _REACH = 4.0
 _ROD, _DOT, _BALL, _PIN, _TRIAD = 0.014, 0.024, 0.1, 0.2, 0.35
+#: Opacity of bodies with tendons or chambers in them.
+_HOLLOW = 0.4
 #: Where a unit sphere and a cube of half edge 1 end.
 _TIPS = np.concatenate([np.eye(3), -np.eye(3)])
 _CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
@@ -138,6 +159,7 @@ class Scene(Frames):
 
     q: Array  #: (n, nq): the configurations of the motion that is shown: rails are as long as it.
     visuals: dict[str, list[Visual]] = field(default_factory=dict)
+    axes: tuple[str, ...] = ()  #: The bodies and ports whose axes are shown.
 
     def description(self) -> dict[str, Any]:
         """Return everything but the motion, ready for JSON."""
@@ -158,7 +180,8 @@ class Scene(Frames):
         }
 
     def extents(self) -> Iterator[tuple[int, Array]]:
-        """Yield frames and positions of what should be seen: the ends of the shapes, without the world's axes."""
+        """Yield frames and positions of what should be seen: the ends of shapes and lines, without axes."""
+        yield from ((link[end]["frame"], link[end]["position"]) for link in self.links for end in ("from", "to"))
         for swept in self.rods:
             outlines = enumerate(swept.outlines(), start=self.index[swept.frame(0)])
             yield from ((frame, point) for frame, outline in outlines for point in outline)
@@ -190,6 +213,7 @@ class Scene(Frames):
             {
                 "name": swept.rod.name,
                 "color": self.index[swept.rod.name],
+                "opacity": self._opacity(swept.rod.name),
                 "first": self.index[swept.frame(0)],
                 "shape": swept.shape,
                 "reach": swept.reach.ravel(),
@@ -202,8 +226,9 @@ class Scene(Frames):
         """Frames of the bodies with surfaces, and the triangles of these."""
         return [
             {
-                "name": shown.body.name,
-                "color": self.index[shown.body.name],
+                "name": shown.name,
+                "color": "joint" if shown.at_rest is not None else self.index[shown.body.name],
+                "opacity": self._opacity(shown.name),
                 "frame": self.index[shown.body.name],
                 "triangles": shown.triangles.ravel().tolist(),
             }
@@ -211,12 +236,20 @@ class Scene(Frames):
         ]
 
     @cached_property
+    def _hollow(self) -> set[str]:
+        return {body.name for line in lines(self.model) for body in line.own_blocks}
+
+    def _opacity(self, name: str) -> float:
+        """Return how opaque a rod or deformable body is: tendons and chambers in it are seen."""
+        return _HOLLOW if name in self._hollow else 1.0
+
+    @cached_property
     def shapes(self) -> list[dict[str, Any]]:
         """The rigid shapes, each fixed in a frame."""
         given = {name: [*self._visuals(name)] for name in self.visuals}
         seen = {name for name, shapes in given.items() if shapes or not self.visuals[name]}
-        seen |= {shown.body.name for shown in self.surfaces_shown}
-        parts = [self._triad(), *given.values()]
+        seen |= {shown.name for shown in self.surfaces_shown}
+        parts = [self._triad(WORLD, _TRIAD), *(self._triad(name, 0.5 * _TRIAD) for name in self.axes), *given.values()]
         for k, connection in enumerate(self.connections):
             body = connection.child.block
             if not (body.nv and body.ports):
@@ -231,8 +264,8 @@ class Scene(Frames):
 
     @cached_property
     def links(self) -> list[dict[str, Any]]:
-        """The lines of users' blocks, cables, springs, closures and forces, between frames that move apart."""
-        links, surfaces = [], {shown.body.name for shown in self.surfaces_shown}
+        """The lines of users' blocks, cables, springs, tendons in rods, closures and forces, between frames that move apart."""
+        links, surfaces = [], {shown.name for shown in self.surfaces_shown}
         for k, connection in enumerate(self.connections):
             joint, body = connection.joint, connection.child.block
             if not isinstance(joint, Joint):
@@ -243,13 +276,18 @@ class Scene(Frames):
         for name, ports in strings(self.model):
             near, far = (port_anchor(ref.block, ref.name) for ref in ports)
             links.append(self._straight(name, (near, near.position), (far, far.position), 0.7))
-        for name, port, direction, is_inertial in arrows(self.model):
-            start, reach = port_anchor(port.block, port.name), _PIN * self.detail * direction
-            along = np.zeros(3) if is_inertial else start.rotation @ reach
-            for first, last, radius in ((0.0, 2.0, 0.7), (1.5, 2.0, 2.0)):  # a shaft, and a thicker head
-                ends_at = [(start, start.position + part * along) for part in (first, last)]
-                shifts = (first * reach, last * reach) if is_inertial else (np.zeros(3), np.zeros(3))
-                links.append(self._straight(name, ends_at[0], ends_at[1], radius, shifts))
+        for name, frames, places, radius in routed(self.model, self.rods):
+            near, far = (Anchor(frame, np.eye(3), np.zeros(3)) for frame in frames)
+            thick = radius / (_ROD * self.detail) or 0.7
+            links.append(self._straight(name, (near, places[0]), (far, places[1]), thick))
+        for what, heads in (("force", (1.5,)), ("torque", (1.0, 1.5))):
+            for name, port, direction, is_inertial in arrows(self.model, what):
+                start, reach = port_anchor(port.block, port.name), _PIN * self.detail * direction
+                along = np.zeros(3) if is_inertial else start.rotation @ reach
+                for first, last, radius in ((0.0, 1.5, 0.7), *((head, head + 0.5, 2.2) for head in heads)):
+                    ends_at = [(start, start.position + part * along) for part in (first, last)]
+                    shifts = (first * reach, last * reach) if is_inertial else (np.zeros(3), np.zeros(3))
+                    links.append(self._straight(name, ends_at[0], ends_at[1], radius, shifts) | {"is_head": first > 0})
         return links
 
     def _straight(
@@ -294,11 +332,13 @@ class Scene(Frames):
         middle = Anchor(start.name, rotation_to(span / length), start.position + span / 2)
         return self._shape(role, name, "cylinder", [radius, radius, length], middle, color)
 
-    def _triad(self) -> Iterator[dict[str, Any]]:
-        origin = Anchor(WORLD, np.eye(3), np.zeros(3))
-        for axis, direction, color in zip("xyz", np.eye(3), ("#d9534f", "#4caf6e", "#4a80d9"), strict=True):
-            end = _TRIAD * self.detail * direction
-            yield self._bar("triad", f"world {axis}", origin, end, 0.5 * _ROD * self.detail, color)
+    def _triad(self, name: str, part: float) -> Iterator[dict[str, Any]]:
+        """The axes of a body or port, so long in parts of the bodies' size."""
+        body, _, port = name.partition(".")
+        origin = port_anchor(self.model.mechanism.assembly.blocks[body], port or None)
+        for axis, direction, color in zip("xyz", origin.rotation.T, ("#d9534f", "#4caf6e", "#4a80d9"), strict=True):
+            end = origin.position + part * self.detail * direction
+            yield self._bar("triad", f"{name} {axis}", origin, end, 0.5 * _ROD * self.detail, color)
 
     def _visuals(self, name: str) -> Iterator[dict[str, Any]]:
         color = "port" if name == WORLD else self.index[name]
@@ -381,12 +421,15 @@ class Scene(Frames):
                 yield self._shape("port", label, "sphere", radius, port_anchor(block, port))
 
     def _marks(self) -> Iterator[dict[str, Any]]:
-        """A ball where a closure joins its first port, a cube at the port of a sensor."""
+        """A ball where a closure joins its first port, a cube at the port or the joint of a sensor."""
+        joints = {connection.joint.name: self.joint_anchor(connection) for connection in self.connections}
         for name, (port, _) in strings(self.model):
             yield self._shape("joint", name, "sphere", [1.3 * _DOT * self.detail] * 3, port_anchor(port.block, port.name))
         for sensor in self.model.mechanism.assembly.sensors:
-            if isinstance(at := getattr(sensor, "target", None), PortRef):
-                yield self._shape("joint", sensor.name, "box", [3 * _DOT * self.detail] * 3, port_anchor(at.block, at.name))
+            at = getattr(sensor, "target", None)
+            place = joints.get(str(getattr(sensor, "joint", "")).partition(".")[0])
+            if (anchor := port_anchor(at.block, at.name) if isinstance(at, PortRef) else place) is not None:
+                yield self._shape("joint", sensor.name, "box", [3 * _DOT * self.detail] * 3, anchor)
 
     def _contacts(self) -> Iterator[dict[str, Any]]:
         """What contacts touch, and the spheres that do."""
