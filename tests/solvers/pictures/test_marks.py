@@ -19,7 +19,7 @@ TURN = np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])
 
 
 def arm() -> tt.System:
-    """Return a hinged body with a port that is turned by 90 degrees about z, one that nothing is connected to, and a body on it."""
+    """Return a hinged body with a port turned by 90 degrees about z, on which hangs another, and with a free one."""
     s = tt.System("arm", gravity=[0, 0, 0])
     body = tt.RigidBody("body", 1.0, inertia=0.1, ports={"free": [0, 0, 1]})
     body.add_port("tip", [1, 0, 0], TURN)
