@@ -186,7 +186,7 @@ class Scene(Frames):
             outlines = enumerate(swept.outlines(), start=self.index[swept.frame(0)])
             yield from ((frame, point) for frame, outline in outlines for point in outline)
         for shape in self.shapes:
-            if shape["role"] != "triad":
+            if shape["role"] not in ("triad", "axes"):
                 radii = np.array(shape["size"]) * SOLIDS.get(shape["kind"], 1.0)
                 if (mesh := self.meshes_by_kind.get(shape["kind"])) is not None:
                     radii = radii * np.abs(mesh.points).max(axis=0)
@@ -249,7 +249,8 @@ class Scene(Frames):
         given = {name: [*self._visuals(name)] for name in self.visuals}
         seen = {name for name, shapes in given.items() if shapes or not self.visuals[name]}
         seen |= {shown.name for shown in self.surfaces_shown}
-        parts = [self._triad(WORLD, _TRIAD), *(self._triad(name, 0.5 * _TRIAD) for name in self.axes), *given.values()]
+        axes = (self._triad("axes", name, 0.5 * _TRIAD) for name in self.axes)
+        parts = [self._triad("triad", WORLD, _TRIAD), *axes, *given.values()]
         for k, connection in enumerate(self.connections):
             body = connection.child.block
             if not (body.nv and body.ports):
@@ -332,13 +333,13 @@ class Scene(Frames):
         middle = Anchor(start.name, rotation_to(span / length), start.position + span / 2)
         return self._shape(role, name, "cylinder", [radius, radius, length], middle, color)
 
-    def _triad(self, name: str, part: float) -> Iterator[dict[str, Any]]:
+    def _triad(self, role: str, name: str, part: float) -> Iterator[dict[str, Any]]:
         """The axes of a body or port, so long in parts of the bodies' size."""
         body, _, port = name.partition(".")
         origin = port_anchor(self.model.mechanism.assembly.blocks[body], port or None)
         for axis, direction, color in zip("xyz", origin.rotation.T, ("#d9534f", "#4caf6e", "#4a80d9"), strict=True):
             end = origin.position + part * self.detail * direction
-            yield self._bar("triad", f"{name} {axis}", origin, end, 0.5 * _ROD * self.detail, color)
+            yield self._bar(role, f"{name} {axis}", origin, end, 0.5 * _ROD * self.detail, color)
 
     def _visuals(self, name: str) -> Iterator[dict[str, Any]]:
         color = "port" if name == WORLD else self.index[name]
@@ -375,10 +376,11 @@ class Scene(Frames):
 
     def _bars(self, connection: Connection, k: int) -> Iterator[dict[str, Any]]:
         """Lines from where a body hangs to what it is joined to, and to its centre of mass."""
-        body, com = connection.child.block, self.masses[connection.child.block.name].com
+        body = connection.child.block
+        mass, com, _ = self.masses[body.name]
         start = port_anchor(body, connection.child.name)
         ends = [body.neutral_pose(port)[1] for port in self.connected[body.name]]
-        for end in (*ends, *([] if any(np.allclose(com, end) for end in ends) else [com])):
+        for end in (*ends, *([] if mass <= 0 or any(np.allclose(com, end) for end in ends) else [com])):
             if np.linalg.norm(end - start.position) > TYPED * self.detail:
                 yield self._bar("rod", body.name, start, end, _ROD * self.detail, k)
 
