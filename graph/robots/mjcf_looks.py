@@ -34,6 +34,7 @@ class MeshFile(NamedTuple):
     file: str
     scale: Array
     pose: Pose
+    is_own: bool  #: Not of an attached model, whose folder is not known, so that its meshes may be elsewhere.
 
 
 def mesh_file(mesh: Any, spec: Any) -> MeshFile | None:
@@ -42,7 +43,8 @@ def mesh_file(mesh: Any, spec: Any) -> MeshFile | None:
     if not mesh.file or (np.ptp(scale) and not np.array_equal(turn, np.eye(3))):
         return None
     name = os.path.basename(mesh.file) if spec.strippath else mesh.file
-    return MeshFile(os.path.join(mesh.compiler.meshdir, name), scale, Pose(-scale * (turn.T @ mesh.refpos), turn.T))
+    pose = Pose(-scale * (turn.T @ mesh.refpos), turn.T)
+    return MeshFile(os.path.join(mesh.compiler.meshdir, name), scale, pose, mesh.compiler is spec.compiler)
 
 
 def mujoco_rotation(quaternion: Any) -> Array:
@@ -57,7 +59,7 @@ def body_looks(mujoco: Any, model: Any, files: Mapping[int, MeshFile | None], lo
     world, all that MuJoCo's viewer shows; of bodies without these, what touches. `files`: meshes by the numbers of their geoms,
     None for those without shape.
     """
-    looks.check(file.file for file in files.values() if file is not None)
+    looks.check(file.file for file in files.values() if file is not None and file.is_own)
     geoms: list[list[tuple[int, bool, dict[str, Any]]]] = [[] for _ in range(model.nbody)]
     for k in range(model.ngeom):
         color, touches = _color(model, k), bool(model.geom_contype[k] or model.geom_conaffinity[k])
