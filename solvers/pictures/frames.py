@@ -16,12 +16,9 @@ from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.constraints.rigid_closure import perpendicular
 from titop.blocks.contract.block import PARENT_PORT, Block, PortRef
 from titop.blocks.contract.description import MassProperties
-from titop.blocks.devices.actuators import Torque
 from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.interaction import Interaction
-from titop.blocks.interactions.line import Line
 from titop.blocks.interactions.shape import Shape
-from titop.blocks.interactions.tendon import RodLine
 from titop.blocks.interactions.touching import RigidSpheres
 from titop.blocks.joints.joint import unit_vector
 from titop.graph.network.connections import Connection
@@ -114,9 +111,9 @@ def drawn_surfaces(model: Model, radius: float) -> list[DrawnSurface]:
     return shown
 
 
-def lines(model: Model) -> list[Line]:
+def lines(model: Model) -> list[Any]:
     """Return the tendons and chambers in bodies."""
-    return [loop.closure for loop in model.mechanism.assembly.loops if isinstance(loop.closure, Line)]
+    return [loop.closure for loop in model.mechanism.assembly.loops if loop.closure.drawn_within]
 
 
 def tube_triangles(rings: int, around: int) -> Array:
@@ -139,10 +136,9 @@ def routed(model: Model, rods: Sequence[SweptRod]) -> Iterator[tuple[str, tuple[
     """Yield tendons and chambers in rods by name, from section to section: two frames, places (2, 3; m) there, a radius (m)."""
     swept_by_name = {swept.rod.name: swept for swept in rods}
     for line in lines(model):
-        for number, rod in enumerate(line.own_blocks if isinstance(line, RodLine) else ()):
-            swept = swept_by_name[rod.name]
+        for number, swept in enumerate(swept_by_name[rod.name] for rod in line.own_blocks if rod.has_sections):
             fractions = swept.abscissas / swept.rod.length
-            (start, stop), places, radii = line.course(number, fractions)  # type: ignore[attr-defined]
+            (start, stop), places, radii = line.course(number, fractions)
             for k, (near, far) in enumerate(pairwise(fractions)):
                 if (low := max(start, near)) < (high := min(stop, far)):
                     beyond = swept.rod.length * np.array([[low - near], [high - far]])
@@ -215,7 +211,7 @@ def arrows(model: Model, what: str = "force") -> Iterator[tuple[str, PortRef, Ar
     actuators: tuple[Any, ...] = assembly.actuators
     for actuator in actuators:
         direction = getattr(actuator, "direction", None)
-        is_what = isinstance(actuator, Torque) == (what == "torque")
+        is_what = (getattr(actuator, "input_unit", "") == "N m") == (what == "torque")
         if is_what and direction is not None and np.any(direction) and isinstance(actuator.target, PortRef):
             yield actuator.name, actuator.target, unit_vector(np.asarray(direction, float)), False
 
