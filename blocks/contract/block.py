@@ -413,7 +413,8 @@ _FREE = {
     *("units", "configuration_units", "coordinate_scales", "neutral", "random_configuration"),
     *("check", "doubts", "along_time", "cannot_object", "spin_limit", "load_parameters", "disturbances"),
     *("complex_safe", "complex_parameters"),
-    *("mass_properties", "picture", "drawn_as", "drawn_straight", "visuals", "port", "snapshot", "file_tables", "not_in_files"),
+    *("mass_properties", "picture", "drawn_as", "drawn_straight", "drawn_within", "visuals", "port"),
+    *("snapshot", "file_tables", "not_in_files"),
     *("common_parameters", "rational_parameters"),
 }
 

@@ -150,6 +150,8 @@ class Described(OwnCoordinates):
     visuals: Sequence[Mapping[str, Any]] = ()
     #: Whether pictures show straight lines from port to port, as of cables, springs and closures.
     drawn_straight: ClassVar[bool] = False
+    #: Whether pictures show it within its own blocks, as tendons and chambers.
+    drawn_within: ClassVar[bool] = False
 
     def picture(self, q: Array) -> Picture | None:
         """Return the shape of the block; triangles and lines, and the number of points, are the same at every `q`.

@@ -108,6 +108,7 @@ class Line(BodyInteraction):
 
     port_counts = (0, 0)
     measured = "length"
+    drawn_within = True
     path: Any
     upper: Any
     both_ways: Any

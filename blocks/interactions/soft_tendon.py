@@ -15,12 +15,15 @@ from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.soft.domain import Domain
 from titop.blocks.bodies.soft.line_programs import DIRECTION, PLACE, POINT_SIZE, WEIGHT, LinePrograms, shared_line_programs
 from titop.blocks.bodies.soft.soft_body import SoftBody
+from titop.blocks.contract.description import Picture
 from titop.blocks.contract.fields import Consumed, Fixed
 from titop.blocks.interactions.line import Chamber, ElasticTendon, Line, Measure, bodies_of
 from titop.blocks.programs.differentiation import totals_of
 from titop.blocks.programs.program import Program
 
 _MAX_POINTS = 64
+#: Points of a line that pictures show.
+_SHOWN = 17
 
 #: Runs a program by name, on the numbers shared by all points and on the points; returns the totals.
 Run = Callable[[LinePrograms, str, Array, Array], Array]
@@ -78,8 +81,11 @@ class SoftLine(Line):
     bodies : tuple of SoftBody
     path : SoftPath
         The measure, and its derivatives.
+    drawn : tuple of Picture
+        Its line or surface at rest in each body, for pictures.
     """
 
+    drawn: tuple[Picture, ...] = ()
     not_in_files = SoftBody.not_in_files
     own_field = "bodies"
     own_kinds = (SoftBody,)
@@ -164,6 +170,8 @@ class SoftTendon(ElasticTendon, SoftLine):
         curves = self._each("curve", curve, lambda x: not (isinstance(x, Sequence) and all(map(_is_curve, x))))
         if not self.reader.findings:
             self._measured_at = tuple(_curve_points(self.reader, each, count) for each in curves)
+        if not self.reader.findings:
+            self.drawn = tuple(_line(each) for each in curves)
         self._update()
 
 
@@ -203,6 +211,7 @@ class SoftChamber(Chamber, SoftLine):
             self.reader.report("no-surface", "cavity", f"{len(bare[0].points)} points", "a tt.Domain with a surface", advice)
         elif not self.reader.findings:
             self._measured_at = tuple(part.surface for part in cavities)
+            self.drawn = tuple(part.outline for part in cavities if part.outline is not None)
         self._update()
 
 
@@ -243,6 +252,17 @@ def _along(reader: FieldReader, curve: Callable[[Any], Any], s: Array) -> tuple[
         reader.report("bad-curve", "curve", value, expected, advice)
         return np.zeros((len(s), 3)), np.ones((len(s), 3))
     return stepped.real, stepped.imag / COMPLEX_STEP
+
+
+def _line(curve: Any) -> Picture:
+    """Return a curve as a line that bends with its body."""
+    s = np.linspace(0.0, 1.0, _SHOWN)
+    if callable(curve):
+        points = np.array([np.real(np.asarray(curve(complex(x)), dtype=complex)).ravel() for x in s.tolist()])
+    else:
+        at = np.linspace(0.0, 1.0, len(curve))
+        points = np.column_stack([np.interp(np.union1d(s, at), at, column) for column in np.asarray(curve, float).T])
+    return Picture(points, np.zeros((0, 3), int), (np.arange(len(points)),))
 
 
 def _pieces(places: Array, directions: Array, weights: Array) -> Array:

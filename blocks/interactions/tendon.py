@@ -94,6 +94,17 @@ class RodLine(Line):
         seams = np.cumsum(np.pad(lengths, ((0, 0), (1, 0))), axis=1)
         return Routing(self.y, self.z, self.relative, self.start, self.end, points, seams)
 
+    def course(self, number: int, fractions: Array) -> tuple[tuple[float, float], Array, Array]:
+        """Return the part of a rod, by its `number`, that the line reaches, and its course there, for pictures.
+
+        As fractions of the rod's length, y and z (2, k; m) at `fractions` (k), and radii (k; m), zero for tendons.
+        """
+        routing, rod = self._routing(self.points), self.rods[number]
+        first = math.fsum(before.given_length for before in self.rods[:number])
+        areas = routing.dimension("area", self._content, first + rod.given_length * fractions)
+        radii = np.sqrt(areas / np.pi) if self.measured == "volume" else 0.0 * fractions
+        return routing.range_on(rod, first), routing.places(rod, first, fractions), radii
+
     @property
     def _content(self) -> Dimension:
         """The integrand along the line."""

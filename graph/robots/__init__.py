@@ -10,7 +10,7 @@ silently what they do not know.
 - `looks`: shapes and meshes of links;
 - `urdf_elements`: elements of URDF and their vocabulary; `urdf_reader`: links and joints of these; `urdf`: `from_urdf`;
 - `sdf_reader`: links and joints of SDF; `sdf`: `from_sdf`;
-- `mjcf_reader`: links and joints that MuJoCo compiles; `mujoco_states`: its states; `mjcf_parts`: closures, tendons, actuators
-  and such; `mjcf`: `from_mjcf`;
+- `mjcf_reader`: links and joints that MuJoCo compiles; `mjcf_looks`: shapes of these; `mujoco_states`: its states;
+  `mjcf_parts`: closures, tendons, actuators and such; `mjcf`: `from_mjcf`;
 - `named`: robots by name.
 """

@@ -65,7 +65,7 @@ def build(robot: Robot, gravity: Any, base: str = "fixed") -> Built:
     if report.findings or system.reader.findings:
         raise ModelError([*report.findings, *system.reader.findings])
     warn(report.warnings())
-    bodies[WORLD] = system.world
+    bodies[WORLD], system.world.visuals = system.world, robot.visuals
     for element in robot.joints:
         _connect(system, element, joints[element.name], bodies)
     for loop in robot.closures:

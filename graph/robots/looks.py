@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ _PRIMITIVES = {
     "cylinder": {"radius": 1, "length": 1},
     "capsule": {"radius": 1, "length": 1},
     "sphere": {"radius": 1},
+    "ellipsoid": {"radii": 3},
 }
 #: Beginnings of names of files that belong to a package, and of those that stand somewhere else.
 _PACKAGED, _NETWORK = ("package://", "model://"), ("//", "\\\\")
@@ -92,7 +93,7 @@ class Looks:
             expected = f"files beside the robot, in {self.folder or os.curdir}"
             if missing[0].startswith(_PACKAGED):
                 expected += " and the folders above it, or in a folder of ROS_PACKAGE_PATH"
-            advice = "the dynamics do without them; pictures show ellipsoids"
+            advice = "the dynamics and pictures do without them"
             self.report.suspect("missing-mesh", "", f"{missing[0][:SHOWN]!r}{others}", expected, advice)
 
 
@@ -119,6 +120,11 @@ def color_of(text: str) -> str | None:
     numbers = plain_numbers(text) or []
     if len(numbers) not in (3, 4) or not all(0 <= number <= 1 for number in numbers):
         return None
+    return hex_color(numbers)
+
+
+def hex_color(numbers: Sequence[float]) -> str:
+    """Return red, green and blue from 0 to 1 as ``#rrggbb``."""
     return "#" + "".join(f"{round(255 * number):02x}" for number in numbers[:3])
 
 

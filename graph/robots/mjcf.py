@@ -44,19 +44,21 @@ def from_mjcf(
     Raises
     ------
     ModelError
-        With what MuJoCo refuses, or else everything that cannot be represented; also where MuJoCo is not installed.
+        As `from_urdf`; with what MuJoCo refuses; where MuJoCo is not installed.
 
     Warns
     -----
     ModelWarning
-        For what is left out although it might matter: actuators, drag of the medium, limits of tendons and ball joints,
-        equalities that are not active; renamed blocks, what is repaired, and what MuJoCo warns of.
+        As `from_urdf`, for actuators, drag of the medium, limits of tendons and ball joints and equalities that are not active,
+        which are left out, and for what MuJoCo warns of.
 
     Notes
     -----
     - Smooth dynamics are MuJoCo's: stiffness with its ``springref``, damping, armature, ``gravcomp`` (a `Load`), ``ref``.
-      Friction loss becomes `Friction`, ranges are `Limits` without stops. Contacts and geoms are left out silently, but for
-      their mass.
+      Friction loss becomes `Friction`, ranges are `Limits` without stops. Contacts are left out silently.
+    - Geoms give mass, and say what pictures show (``s["link"].visuals``, ``s.world.visuals``): those of group 2, and of the
+      groups up to 2 in which the body has geoms that touch nothing; else all of groups 0 to 2, which MuJoCo's viewer shows,
+      as always of the world; else those that touch, such as where meshes are missing. Planes are thin boxes.
     - ``connect`` and ``weld`` become rigid closures, ``joint`` and ``tendon`` equalities of first order a `LinearRelation`; one
       between two sites a `Distance`. They are rigid here, soft in MuJoCo. A weld of ``torquescale`` 0 ties points alone.
     - Sites become ports. Springs of tendons become a `CoordinateSpring`, `SpringDamper` or `Cable`.

@@ -22,7 +22,8 @@ from titop.blocks.interactions.cable import Cable
 from titop.blocks.interactions.coordinate_spring import CoordinateSpring
 from titop.blocks.interactions.springs import SpringDamper
 from titop.graph.robots.building import Built, add_port, allowed, free_name
-from titop.graph.robots.mjcf_reader import Mjcf, mujoco_rotation
+from titop.graph.robots.mjcf_looks import mujoco_rotation
+from titop.graph.robots.mjcf_reader import Mjcf
 from titop.graph.robots.mujoco_states import keyframe
 from titop.graph.robots.report import Report
 

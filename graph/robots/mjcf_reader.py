@@ -1,6 +1,6 @@
 """MJCF by MuJoCo's own reader and compiler: the links and joints of a compiled model.
 
-Meshes, textures and height fields are looked for only where bodies have their mass from meshes.
+Meshes are read only where bodies have their mass from them, or MuJoCo alone can; else pictures read them.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, missing_extra
 from titop.blocks.basics.pose import Pose
-from titop.blocks.basics.spatial import Array, quaternion_matrix, rotation_exp
+from titop.blocks.basics.spatial import rotation_exp
 from titop.graph.robots.building import free_name
+from titop.graph.robots.looks import Looks
+from titop.graph.robots.mjcf_looks import MeshFile, body_looks, mesh_file, mujoco_rotation
 from titop.graph.robots.report import LONGEST_NAME, Report
 from titop.graph.robots.robot import WORLD, Robot, RobotJoint, RobotLink, composed
-from titop.graph.robots.xml_gate import is_text
+from titop.graph.robots.xml_gate import folder_of, is_text
 
 #: MuJoCo's types of joints and the kinds that they are.
 _KINDS = ("floating", "ball", "prismatic", "revolute")
@@ -73,7 +75,7 @@ def read_mjcf(path_or_text: str | bytes | os.PathLike[str], base: str | None, re
             else:
                 spec = mujoco.MjSpec.from_file(os.fspath(path_or_text))
             report = Report((spec.modelname or "robot")[:LONGEST_NAME], "MJCF")
-            _leave_out_looks(spec, mujoco, report, repair)
+            left_out = _leave_out_looks(spec, mujoco, report, repair)
             if report.findings:
                 raise ModelError(report.findings)
             model = spec.compile()
@@ -89,8 +91,10 @@ def read_mjcf(path_or_text: str | bytes | os.PathLike[str], base: str | None, re
     for what, attribute in _REFUSED.items():
         if np.any(getattr(model, attribute, 0)):
             report.error("not-representable", attribute, what, "what titop has a law for", "remove it, or add it in Python")
-    for body in range(1, model.nbody):
-        _read_body(read, body)
+    files = {int(geom.id): file for geom, file in left_out}
+    robot.visuals, *looks = body_looks(mujoco, model, files, Looks(folder_of(path_or_text), report))
+    for body, visuals in enumerate(looks, start=1):
+        _read_body(read, body, visuals)
     _set_base(read, base)
     return read
 
@@ -124,24 +128,28 @@ def _names(mujoco: Any, model: Any) -> tuple[list[str], list[str]]:
 # -- what says nothing about the dynamics ------------------------------------------------------------------------------
 
 
-def _leave_out_looks(spec: Any, mujoco: Any, report: Report, repair: bool) -> None:
+def _leave_out_looks(spec: Any, mujoco: Any, report: Report, repair: bool) -> list[tuple[Any, MeshFile | None]]:
     """Remove textures, height fields and meshes that weigh nothing; report meshes that weigh something and are missing.
 
-    Geoms without their mesh stay, as spheres without mass: contacts and sensors may name them.
+    Geoms without their mesh stay, as spheres without mass: contacts and sensors may name them. They are returned.
     """
+    spec.compiler.discardvisual = False
     for material in spec.materials:
         material.textures = [""] * len(material.textures)
     for light in spec.lights:
         light.texture = ""
-    fields = [geom for geom in spec.geoms if geom.type == mujoco.mjtGeom.mjGEOM_HFIELD]
+    fields: list[tuple[Any, MeshFile | None]] = []
+    fields += [(geom, None) for geom in spec.geoms if geom.type == mujoco.mjtGeom.mjGEOM_HFIELD]
     missing: dict[str, list[str]] = {}
     meshes = {mesh.name or os.path.splitext(os.path.basename(mesh.file))[0]: mesh for mesh in spec.meshes}
     for geom in [geom for geom in spec.geoms if geom.meshname]:
-        if not _weighs(geom, spec, mujoco):
-            fields.append(geom)
-        elif geom.meshname in meshes and _is_missing(meshes[geom.meshname], spec):
+        mesh = meshes.get(geom.meshname)
+        file, is_missing = mesh and mesh_file(mesh, spec), mesh is not None and _is_missing(mesh, spec)
+        if is_missing and _weighs(geom, spec, mujoco):
             missing.setdefault(geom.parent.name or "a body", []).append(geom.meshname)
-            fields.append(geom)
+        elif _weighs(geom, spec, mujoco) or not (file or is_missing or mesh is None):
+            continue
+        fields.append((geom, file))
     for body, names in missing.items():
         found, expected = f"no mesh {names[0]!r}", f"the meshes that give {body!r} its mass, or its <inertial>"
         if repair:
@@ -149,8 +157,8 @@ def _leave_out_looks(spec: Any, mujoco: Any, report: Report, repair: bool) -> No
         else:
             advice = "put them where the file says, write <inertial>, or repair=True leaves their mass out"
             report.error("missing-mesh", body, found, expected, advice)
-    for geom in fields:
-        geom.type, geom.size, geom.mass = mujoco.mjtGeom.mjGEOM_SPHERE, [1.0, 0.0, 0.0], 0.0
+    for geom, _ in fields:
+        geom.type, geom.size, geom.mass = mujoco.mjtGeom.mjGEOM_SPHERE, [0.01, 0.0, 0.0], 0.0
         geom.meshname = geom.hfieldname = ""
     for looks in (spec.textures, spec.skins, spec.hfields):
         for look in looks:
@@ -158,6 +166,7 @@ def _leave_out_looks(spec: Any, mujoco: Any, report: Report, repair: bool) -> No
     kept = {geom.meshname for geom in spec.geoms}
     for mesh in [mesh for name, mesh in meshes.items() if name not in kept and mesh.file]:
         spec.delete(mesh)
+    return fields
 
 
 def _is_missing(mesh: Any, spec: Any) -> bool:
@@ -181,7 +190,7 @@ def _weighs(geom: Any, spec: Any, mujoco: Any) -> bool:
 # -- bodies and joints -------------------------------------------------------------------------------------------------
 
 
-def _read_body(read: Mjcf, body: int) -> None:
+def _read_body(read: Mjcf, body: int, visuals: list[dict[str, Any]]) -> None:
     """Add the links and joints of a body: one link for each of its joints, of which the last has the mass."""
     model, robot, name = read.model, read.robot, read.bodies[body]
     pose = Pose(model.body_pos[body], mujoco_rotation(model.body_quat[body]))
@@ -200,7 +209,8 @@ def _read_body(read: Mjcf, body: int) -> None:
         parent, pose = child, Pose()
     axes = mujoco_rotation(model.body_iquat[body])
     inertia = axes @ np.diag(model.body_inertia[body]) @ axes.T
-    robot.links.append(RobotLink(name, float(model.body_mass[body]), model.body_ipos[body].copy(), (inertia + inertia.T) / 2))
+    mass, com = float(model.body_mass[body]), model.body_ipos[body].copy()
+    robot.links.append(RobotLink(name, mass, com, (inertia + inertia.T) / 2, visuals))
 
 
 def _read_joint(read: Mjcf, k: int, parent: str, child: str, pose: Pose) -> RobotJoint:
@@ -234,11 +244,6 @@ def _read_joint(read: Mjcf, k: int, parent: str, child: str, pose: Pose) -> Robo
         origin = composed(origin, Pose(rotation=rotation_exp(back)) if kind == "revolute" else Pose(back))
     rest = float(model.qpos_spring[place])
     return RobotJoint(name, kind, parent, child, origin, axis, limits, rest=rest if stiffness else 0.0, port=port, **passive)
-
-
-def mujoco_rotation(quaternion: Any) -> Array:
-    """Return the rotation matrix of a quaternion in MuJoCo's order (w, x, y, z)."""
-    return quaternion_matrix(np.roll(quaternion, -1))
 
 
 def _set_base(read: Mjcf, base: str | None) -> None:

@@ -107,6 +107,7 @@ class Robot:
     links: list[RobotLink] = field(default_factory=list)
     joints: list[RobotJoint] = field(default_factory=list)
     closures: list[RobotClosure] = field(default_factory=list)
+    visuals: Sequence[Mapping[str, Any]] = ()  #: Of the world.
 
     def check_mimics(self) -> None:
         """Report joints that follow a joint without an axis of motion."""

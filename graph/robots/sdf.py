@@ -43,12 +43,12 @@ def from_sdf(
     Raises
     ------
     ModelError
-        With everything that is wrong in the file or cannot be represented.
+        As `from_urdf`.
 
     Warns
     -----
     ModelWarning
-        For elements that are left out although they might matter, links without ``<inertial>``, and what is repaired.
+        As `from_urdf`, and for links without ``<inertial>``.
 
     Notes
     -----
@@ -57,7 +57,7 @@ def from_sdf(
     - ``revolute``, ``continuous``, ``prismatic``, ``ball``, ``fixed``, ``universal``, ``revolute2`` (two axes through one
       point), ``screw``; ``gearbox`` is refused. A second joint to a link closes a loop, and becomes a `RigidClosure`.
     - ``<dynamics>`` gives damping, friction and spring, ``<limit>`` `Limits`, ``<mimic>`` a `Gear`.
-    - ``<visual>`` says what pictures show, as of `from_urdf`.
+    - ``<visual>`` says what pictures show, as of `from_urdf`; ellipsoids too.
     - Silently left out: collision, sensor, plugin, light, physics, and what belongs to these.
 
     Examples

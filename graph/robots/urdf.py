@@ -109,10 +109,9 @@ def from_urdf(
     Warns
     -----
     ModelWarning
-        For elements and attributes that are left out although they might matter, missing limits and axes, angles beyond a
-        turn, meshes that are not where the file says (``package://`` is looked for in the folders above the
-        file, and where ROS and Gazebo look), renamed blocks, what is repaired, and robots in which nothing that moves
-        has inertia: these have poses and Jacobians, but no dynamics.
+        For what is left out although it might matter, missing limits and axes, angles beyond a turn, renamed blocks, what is
+        repaired, meshes that are not where the file says (``package://`` is looked for in the folders above the file, and
+        where ROS and Gazebo look), and robots in which nothing that moves has inertia: these have no dynamics.
 
     Notes
     -----

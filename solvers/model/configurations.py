@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, refuse
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import FieldReader
+from titop.blocks.basics.user_input import FieldReader, read_count
 from titop.blocks.joints.joint import Joint
 from titop.solvers.arguments.reading import check_quaternions, check_stacks, read_mapping, read_state
 from titop.solvers.arguments.rowwise import read_states
@@ -24,9 +24,16 @@ def neutral(model: Resolved) -> Array:
     return model.mechanism.neutral()
 
 
-def random_configuration(model: Resolved, rng: np.random.Generator) -> Array:
-    """Return a random configuration (nq)."""
-    return model.mechanism.random_configuration(rng)
+def random_configuration(model: Resolved, rng: np.random.Generator, count: int | None = None) -> Array:
+    """Return a random configuration (nq), or a stack (count, nq) of so many, which other functions take as it is.
+
+    Loops may be open there: see `Model.assemble`. Raises `ModelError` if `count` is no whole number from 0 on.
+    """
+    if count is None:
+        return model.mechanism.random_configuration(rng)
+    wrong = Finding("bad-value", "count", count, "a whole number, 0 or more", "leave it out for one configuration")
+    rows = [model.mechanism.random_configuration(rng) for _ in range(read_count(wrong, 0))]
+    return np.array(rows).reshape(len(rows), model.nq)
 
 
 def configuration(model: Resolved, values: Mapping[str, Any] | None = None) -> Array:

@@ -9,7 +9,8 @@ What is drawn: for a rigid body the ellipsoid of uniform density that has its ma
 or its shapes, and rods from the port by which it hangs to its centre of mass and to its other connected ports;
 for a rod its surface, through its sections as they stand; for a deformable body the outline of its domain, point by point; for
 a block of a user, and a deformable body without outline, a line from its parent port to each child port; the axes of the
-joints; the connected ports.
+joints; the connected ports; tendons and chambers in rods and deformable bodies, which are then seen through; forces as arrows,
+torques as arrows with two heads; sensors as cubes.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from titop.blocks.joints.joint import unit_vector
 from titop.solvers.linear.modes import Modes
 from titop.solvers.model.model import Model
 from titop.solvers.pictures.frames import POINT_BYTES, pack_course
-from titop.solvers.pictures.scene import Scene, read_visuals
+from titop.solvers.pictures.scene import Scene, read_frames, read_visuals
 
 #: Size of a file (bytes); frames that do not fit are left out.
 SIZE_LIMIT = 2_000_000
@@ -52,6 +53,7 @@ def write_animation(
     visuals: Mapping[str, Any] | None = None,
     frames_per_second: float = 30.0,
     title: str | None = None,
+    frames: bool | Iterable[str] = False,
 ) -> Path:
     """Write a motion as one self-contained HTML file of at most 2 MB, whole or not at all.
 
@@ -64,13 +66,16 @@ def write_animation(
         Instead of the bodies' own (``body.visuals``, which readers of robots fill) or the inertia ellipsoids, in the bodies'
         reference frames; ``"world"`` is a block too. A shape is
         ``{"box": [dx, dy, dz]}``, ``{"cylinder": [radius, height]}`` and ``{"capsule": [radius, height]}`` (along z),
-        ``{"sphere": radius}`` (m) or ``{"mesh": "arm.stl", "scale": [1, 1, 1]}`` (STL, OBJ, DAE, glTF; extra ``view``), with
+        ``{"sphere": radius}``, ``{"ellipsoid": [a, b, c]}`` (m) or ``{"mesh": "arm.stl", "scale": [1, 1, 1]}`` (STL, OBJ, DAE,
+        glTF; extra ``view``; or what has ``vertices`` and ``faces``, as meshes of trimesh), with
         ``"color"`` (as Matplotlib names colours), ``"position"`` (3, m) and ``"rotation"`` (3x3 or a scipy Rotation) if
         wanted; a list of shapes, or an empty one, is fine.
     frames_per_second : float
         Of simulated time; the page interpolates between frames.
     title : str, optional
         The model's name by default.
+    frames : bool or sequence of str
+        Axes that are drawn, x red, y green, z blue: of all bodies and connected ports, or of those named (``"hub.C"``).
 
     Returns
     -------
@@ -78,7 +83,7 @@ def write_animation(
         Of the file. Opened with ``#t=2.5`` behind its address, the page stands still at that time.
     """
     check_suffix(path, ("html", "htm"))
-    scene = Scene(model, q, read_visuals(model, {} if visuals is None else visuals))
+    scene = Scene(model, q, read_visuals(model, {} if visuals is None else visuals), read_frames(model, frames))
     head, tail = resources.files("titop.solvers.pictures").joinpath("animation.html").read_text("utf-8").split("@payload@")
     description = scene.description() | ({} if title is None else {"title": title})
     head = head.replace("@title@", html.escape(description["title"]))
@@ -213,7 +218,7 @@ def _view(scene: Scene, rotations: Array, positions: Array, surfaces: list[Array
 
     points = np.concatenate([paths(scene.extents()), *(places.swapaxes(0, 1) for places in surfaces)])
     center = paths((label["frame"], label["position"]) for label in scene.labels).mean(axis=0)
-    e1, e2 = axes = _horizontal(scene.up)
+    e1, e2 = axes = horizontal(scene.up)
     across = _flattest(points.reshape(-1, 3) @ axes.T)
     motion = points @ np.vstack([axes, scene.up]).T
     relative = motion - (center - center[0]) @ np.vstack([axes, scene.up]).T
@@ -226,7 +231,7 @@ def _view(scene: Scene, rotations: Array, positions: Array, surfaces: list[Array
     }
 
 
-def _horizontal(up: Array) -> Array:
+def horizontal(up: Array) -> Array:
     """Return two directions (2, 3) that make a right-handed frame with `up`."""
     e1 = np.eye(3)[np.abs(up).argmin()]
     e1 = unit_vector(e1 - up * (up @ e1))

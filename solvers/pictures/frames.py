@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -28,6 +28,8 @@ from titop.solvers.model.model import Model
 _MOST_STRETCHES, _FEWEST_STRETCHES, _STRETCHES = 16, 4, 96
 #: Points around a round section, and corners of a circle.
 _AROUND, _CORNERS = 24, 49
+#: Points around a tendon in a deformable body.
+_AROUND_LINES = 8
 #: Most points of a surface that is shown; bodies with finer meshes are lines between their ports.
 MOST_POINTS = 4000
 #: Bytes of a point: three 16-bit numbers, in base64.
@@ -73,30 +75,75 @@ def swept_rods(model: Model) -> list[SweptRod]:
 
 @dataclass(frozen=True)
 class DrawnSurface:
-    """A body with the surface by which it is shown."""
+    """The surface by which a body is shown, or a tendon or chamber in a body."""
 
-    body: Block
+    name: str
+    body: Any
     in_q: slice  #: Where its coordinates stand in q.
     points: Array  #: (k, 3; m): of the surface at the neutral configuration, in the body's frame.
     triangles: Array  #: (m, 3): numbers of points.
+    at_rest: Array | None = None  #: (k, 3; m): the points' material, of a tendon or chamber.
 
     def course(self, configurations: Array) -> Array:
         """Return where the points stand (n, k, 3; m) in the body's frame.
 
         `configurations` (n, nq).
         """
+        if self.at_rest is not None:
+            return np.array([self.body.positions(q[self.in_q], self.at_rest) for q in configurations])
         pictures = (self.body.picture(q[self.in_q]) for q in configurations)
         return np.array([picture.points for picture in pictures if picture is not None])
 
 
-def drawn_surfaces(model: Model) -> list[DrawnSurface]:
-    """Return the bodies of a model that have a surface to show, in the order of its blocks."""
+def drawn_surfaces(model: Model, radius: float) -> list[DrawnSurface]:
+    """Return the surfaces of a model's bodies, in their order, and what lies in their material: tendons with a `radius` (m)."""
     shown = []
     for body, in_q in pictured_bodies(model):
         picture = body.picture(body.neutral())
         if picture is not None and len(picture.triangles) and len(picture.points) <= MOST_POINTS:
-            shown.append(DrawnSurface(body, in_q, picture.points, picture.triangles))
+            shown.append(DrawnSurface(body.name, body, in_q, picture.points, picture.triangles))
+    for line in lines(model):
+        for inside, picture in zip(line.own_blocks, getattr(line, "drawn", ()), strict=False):
+            points, triangles = picture[:2] if len(picture.triangles) else _tube(picture.points, radius)
+            soft: Any = inside
+            place = soft.positions(soft.neutral(), points)
+            shown.append(DrawnSurface(line.name, soft, model.mechanism.assembly.q_slices[soft.name], place, triangles, points))
     return shown
+
+
+def lines(model: Model) -> list[Any]:
+    """Return the tendons and chambers in bodies."""
+    return [loop.closure for loop in model.mechanism.assembly.loops if loop.closure.drawn_within]
+
+
+def tube_triangles(rings: int, around: int) -> Array:
+    """Return the triangles between rings of points, of which the last stands where the first does."""
+    k = (np.arange(rings - 1)[:, None] * around + np.arange(around - 1)).ravel()
+    return np.concatenate([np.column_stack([k, k + 1, k + around + 1]), np.column_stack([k, k + around + 1, k + around])])
+
+
+def _tube(points: Array, radius: float) -> tuple[Array, Array]:
+    """Return points and triangles of a tube about a line (k, 3; m)."""
+    along = np.gradient(points, axis=0)
+    across = np.cross(along, np.eye(3)[np.abs(along.sum(axis=0)).argmin()])
+    sides = [side / np.linalg.norm(side, axis=1)[:, None] for side in (across, np.cross(along, across))]
+    turn = np.linspace(0.0, 2 * np.pi, _AROUND_LINES + 1)[:, None]
+    ring = np.cos(turn) * sides[0][:, None] + np.sin(turn) * sides[1][:, None]
+    return (points[:, None] + radius * ring).reshape(-1, 3), tube_triangles(len(points), _AROUND_LINES + 1)
+
+
+def routed(model: Model, rods: Sequence[SweptRod]) -> Iterator[tuple[str, tuple[str, str], Array, float]]:
+    """Yield tendons and chambers in rods by name, from section to section: two frames, places (2, 3; m) there, a radius (m)."""
+    swept_by_name = {swept.rod.name: swept for swept in rods}
+    for line in lines(model):
+        for number, swept in enumerate(swept_by_name[rod.name] for rod in line.own_blocks if rod.has_sections):
+            fractions = swept.abscissas / swept.rod.length
+            (start, stop), places, radii = line.course(number, fractions)
+            for k, (near, far) in enumerate(pairwise(fractions)):
+                if (low := max(start, near)) < (high := min(stop, far)):
+                    beyond = swept.rod.length * np.array([[low - near], [high - far]])
+                    frames = swept.frame(k), swept.frame(k + 1)
+                    yield line.name, frames, np.hstack([beyond, places[:, k : k + 2].T]), float(radii[k : k + 2].mean())
 
 
 def pictured_bodies(model: Model) -> list[tuple[Block, slice]]:
@@ -154,17 +201,18 @@ def strings(model: Model) -> Iterator[tuple[str, tuple[PortRef, PortRef]]]:
             yield from ((loop.closure.name, pair) for pair in pairwise(loop.ports))
 
 
-def arrows(model: Model) -> Iterator[tuple[str, PortRef, Array, bool]]:
-    """Yield forces by name: their port, their direction (3), and whether this is in the inertial axes or in the port's."""
+def arrows(model: Model, what: str = "force") -> Iterator[tuple[str, PortRef, Array, bool]]:
+    """Yield forces, or each ``"torque"``, by name: port, direction (3), and whether this is in inertial axes or the port's."""
     assembly = model.mechanism.assembly
     for load in assembly.loads:
-        force = getattr(load, "force", None)
-        if force is not None and np.any(force) and isinstance(load.target, PortRef):
-            yield load.name, load.target, unit_vector(np.asarray(force, float)), load.frame == "world"
+        vector = getattr(load, what, None)
+        if vector is not None and np.any(vector) and isinstance(load.target, PortRef):
+            yield load.name, load.target, unit_vector(np.asarray(vector, float)), load.frame == "world"
     actuators: tuple[Any, ...] = assembly.actuators
     for actuator in actuators:
         direction = getattr(actuator, "direction", None)
-        if direction is not None and np.any(direction) and isinstance(actuator.target, PortRef):
+        is_what = (getattr(actuator, "input_unit", "") == "N m") == (what == "torque")
+        if is_what and direction is not None and np.any(direction) and isinstance(actuator.target, PortRef):
             yield actuator.name, actuator.target, unit_vector(np.asarray(direction, float)), False
 
 
@@ -222,6 +270,8 @@ def rotation_to(direction: Array) -> Array:
 
 #: Thinnest semi-axis of an ellipsoid, as a part of its longest: rods and plates, and inertias of no real body, stay visible.
 _THINNEST = 0.03
+#: Radius of tendons in deformable bodies, as a part of the bodies' size.
+_STRING = 0.01
 #: What hangs on nothing.
 WORLD = "world"
 
@@ -300,8 +350,8 @@ class Frames:
 
     @cached_property
     def surfaces_shown(self) -> list[DrawnSurface]:
-        """The bodies that have a surface to show."""
-        return drawn_surfaces(self.model)
+        """The bodies that have a surface to show, and tendons and chambers in these."""
+        return drawn_surfaces(self.model, _STRING * self.detail)
 
     def poses(self, q: Array) -> list[tuple[Array, Array]]:
         """Return rotations and positions (m) of all frames at a configuration, in inertial axes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, missing_extra, warn
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import is_finite
 
 #: Triangles of all meshes of a page together, and of one: half a megabyte, and as many corners as 16-bit numbers count.
 PAGE_TRIANGLES, _MOST = 40_000, 20_000
@@ -36,15 +37,24 @@ class Mesh(NamedTuple):
         return scale * (self.center + self.half * self.points)
 
 
-def read_meshes(paths: Iterable[str], triangles: int) -> dict[str, list[Mesh]]:
-    """Return the surfaces of files by path, of about so many `triangles` in all; the largest lose most.
+def is_mesh(given: Any) -> bool:
+    """Tell whether something is a mesh, as trimesh and readers of robots have them: points and triangles that fit."""
+    points, faces = (np.asarray(getattr(given, name, ())) for name in ("vertices", "faces"))
+    if points.shape[1:] != (3,) or faces.shape[1:] != (3,) or faces.dtype.kind not in "iu" or not isinstance(given, Hashable):
+        return False
+    return len(faces) > 0 and faces.min() >= 0 and faces.max() < len(points) and is_finite(points)
+
+
+def read_meshes(paths: Iterable[Any], triangles: int) -> dict[Any, list[Mesh]]:
+    """Return the surfaces of files and given meshes, of about so many `triangles` in all; the largest lose most.
 
     Files that cannot be read are none, and named in one warning; so are all without the package trimesh.
     """
-    files, failed = {}, dict[str, Exception]()
+    files, failed = {}, dict[Any, Exception]()
     for path in dict.fromkeys(paths):
         try:
-            files[path] = _surfaces(path, os.stat(path).st_mtime_ns)
+            is_file = isinstance(path, str)
+            files[path] = _surfaces(path, os.stat(path).st_mtime_ns) if is_file else [(*_joined([_parts(path)]), None)]
         except Exception as wrong:  # whatever readers of a dozen formats raise
             failed[path] = wrong
     if failed:
@@ -58,6 +68,10 @@ def read_meshes(paths: Iterable[str], triangles: int) -> dict[str, list[Mesh]]:
     parts = [part for surfaces in files.values() for part in surfaces]
     most = min(_shared([len(faces) for _, faces, _ in parts], triangles), _MOST)
     return {path: [_simplified(*part, most) for part in surfaces] for path, surfaces in files.items()}
+
+
+def _parts(mesh: Any) -> tuple[Array, Array]:
+    return np.asarray(mesh.vertices), np.asarray(mesh.faces)
 
 
 def _shared(counts: list[int], total: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count, pairwise, product
@@ -26,17 +26,19 @@ from titop.solvers.pictures.frames import (
     arrows,
     contact_solids,
     ellipsoid,
+    lines,
     neutral_chord,
     pack_course,
     pack_numbers,
     port_anchor,
     rotation_to,
+    routed,
     strings,
 )
-from titop.solvers.pictures.meshes import PAGE_TRIANGLES, Mesh, read_meshes
+from titop.solvers.pictures.meshes import PAGE_TRIANGLES, Mesh, is_mesh, read_meshes
 
 #: Numbers that describe each kind of given shape.
-_DIMENSIONS = {"box": (3,), "cylinder": (2,), "capsule": (2,), "sphere": ()}
+_DIMENSIONS = {"box": (3,), "cylinder": (2,), "capsule": (2,), "sphere": (), "ellipsoid": (3,)}
 #: Colours of bodies, one after another.
 PALETTE = ("#3f7fd0", "#e08a2e", "#45a36b", "#c9524f", "#8a6fc4", "#3aa5b5", "#d16ba5", "#9a8a3c")
 #: Kinds of solids, and what makes half an extent of a size: a cylinder has radii and a length.
@@ -49,10 +51,10 @@ _CYLINDER = np.sqrt([0.8, 0.8, 2.4])
 class Visual:
     """A given shape: `size` in x, y, z, placed in a block's reference frame; `color` None for the block's own.
 
-    That of a mesh is what stretches it, and its `kind` the path of its file.
+    That of a mesh is what stretches it, and its `kind` the path of its file, or the mesh itself.
     """
 
-    kind: str
+    kind: Any
     size: Array
     position: Array
     rotation: Array
@@ -82,7 +84,7 @@ def _read_visual(reader: FieldReader, name: str, shape: Any) -> list[Visual]:
     kinds = [kind for kind in (*_DIMENSIONS, "mesh") if kind in shape] if isinstance(shape, Mapping) else []
     if len(kinds) != 1:
         advice = 'write {"box": [dx, dy, dz]}, {"cylinder": [radius, height]}, {"sphere": radius} or {"mesh": "arm.stl"}'
-        reader.report("unknown-visual", name, shape, "exactly one of box, cylinder, capsule, sphere and mesh", advice)
+        reader.report("unknown-visual", name, shape, f"exactly one of {', '.join(_DIMENSIONS)} and mesh", advice)
         return []
     kind, options = kinds[0], ("color", "position", "rotation", *(["scale"] if "mesh" in kinds else []))
     for key in (key for key in shape if key not in (kind, *options)):
@@ -90,20 +92,44 @@ def _read_visual(reader: FieldReader, name: str, shape: Any) -> list[Visual]:
     position = reader.array(f"{name}.position", shape.get("position", np.zeros(3)), (3,))
     rotation = reader.rotation(f"{name}.rotation", shape.get("rotation", np.eye(3)))
     if kind == "mesh":
-        if not isinstance(path := shape[kind], str | os.PathLike) or not os.path.isfile(path):
-            reader.report("no-file", f"{name}.mesh", path, "the path of a mesh's file", "check the path")
+        mesh = shape[kind]
+        if isinstance(mesh, str | os.PathLike):
+            mesh = os.fspath(mesh)
+            if not os.path.isfile(mesh):
+                reader.report("no-file", f"{name}.mesh", mesh, "the path of a mesh's file", "check the path")
+        elif not is_mesh(mesh):
+            expected, advice = "a path, or a mesh with its vertices (k, 3) and faces (m, 3)", "give the path of its file"
+            reader.report("wrong-type", f"{name}.mesh", type(mesh).__name__, expected, advice)
         scale = reader.array(f"{name}.scale", shape.get("scale", np.ones(3)), (3,))
         color = _read_color(reader, f"{name}.color", shape.get("color"))
-        return [Visual(os.fspath(path), scale, position, rotation, color)]
+        return [Visual(mesh, scale, position, rotation, color)]
     numbers = np.atleast_1d(reader.array(f"{name}.{kind}", shape[kind], _DIMENSIONS[kind]))
     if (numbers <= 0).any():
         reader.report("bad-size", f"{name}.{kind}", shape[kind], "lengths > 0", "check the sign and the unit")
     color = _read_color(reader, f"{name}.color", shape.get("color"))
     if kind != "capsule":
-        return [Visual(kind, numbers if kind == "box" else numbers[[0, 0, -1]], position, rotation, color)]
+        size = numbers if len(numbers) == 3 else numbers[[0, 0, -1]]
+        return [Visual("sphere" if kind == "ellipsoid" else kind, size, position, rotation, color)]
     ends = [position + 0.5 * side * numbers[1] * rotation[:, 2] for side in (-1, 1)]
     balls = [Visual("sphere", numbers[[0, 0, 0]], end, rotation, color) for end in ends]
     return [Visual("cylinder", numbers[[0, 0, 1]], position, rotation, color), *balls]
+
+
+def read_frames(model: Model, frames: bool | Iterable[str]) -> tuple[str, ...]:
+    """Return the bodies and ports whose axes are asked for; True are the bodies, and the ports that something is connected to.
+
+    Raises `ModelError` for names of nothing.
+    """
+    if frames is True or frames is False:
+        connected = Frames(model).connected.items() if frames else ()
+        return tuple(f"{name}.{port}" if port else name for name, ports in connected for port in dict.fromkeys((None, *ports)))
+    reader, known = FieldReader("frames"), (WORLD, *model.body_names, *model.port_names)
+    names = (frames,) if isinstance(frames, str) else tuple(frames)
+    for name in names:
+        if name not in known:
+            reader.report("unknown-port", str(name), name, "a body, a port, or True for all", did_you_mean(str(name), known))
+    reader.raise_findings()
+    return names
 
 
 def _read_color(reader: FieldReader, where: str, value: Any) -> str | None:
@@ -120,6 +146,8 @@ def _read_color(reader: FieldReader, where: str, value: Any) -> str | None:
 #: and of the world's: parts of the bodies' size.
 _REACH = 4.0
 _ROD, _DOT, _BALL, _PIN, _TRIAD = 0.014, 0.024, 0.1, 0.2, 0.35
+#: Opacity of bodies with tendons or chambers in them.
+_HOLLOW = 0.4
 #: Where a unit sphere and a cube of half edge 1 end.
 _TIPS = np.concatenate([np.eye(3), -np.eye(3)])
 _CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
@@ -131,6 +159,7 @@ class Scene(Frames):
 
     q: Array  #: (n, nq): the configurations of the motion that is shown: rails are as long as it.
     visuals: dict[str, list[Visual]] = field(default_factory=dict)
+    axes: tuple[str, ...] = ()  #: The bodies and ports whose axes are shown.
 
     def description(self) -> dict[str, Any]:
         """Return everything but the motion, ready for JSON."""
@@ -151,12 +180,13 @@ class Scene(Frames):
         }
 
     def extents(self) -> Iterator[tuple[int, Array]]:
-        """Yield frames and positions of what should be seen: the ends of the shapes, without the world's axes."""
+        """Yield frames and positions of what should be seen: the ends of shapes and lines, without axes."""
+        yield from ((link[end]["frame"], link[end]["position"]) for link in self.links for end in ("from", "to"))
         for swept in self.rods:
             outlines = enumerate(swept.outlines(), start=self.index[swept.frame(0)])
             yield from ((frame, point) for frame, outline in outlines for point in outline)
         for shape in self.shapes:
-            if shape["role"] != "triad":
+            if shape["role"] not in ("triad", "axes"):
                 radii = np.array(shape["size"]) * SOLIDS.get(shape["kind"], 1.0)
                 if (mesh := self.meshes_by_kind.get(shape["kind"])) is not None:
                     radii = radii * np.abs(mesh.points).max(axis=0)
@@ -165,8 +195,8 @@ class Scene(Frames):
                 yield from ((shape["frame"], shape["position"] + axes @ end) for end in ends)
 
     @cached_property
-    def meshes(self) -> dict[str, list[tuple[str, Mesh]]]:
-        """The surfaces of meshes by path, each with the kind of its shapes."""
+    def meshes(self) -> dict[Any, list[tuple[str, Mesh]]]:
+        """The surfaces of meshes by path or mesh, each with the kind of its shapes."""
         paths = [visual.kind for shapes in self.visuals.values() for visual in shapes if visual.kind not in SOLIDS]
         read, numbers = read_meshes(paths, PAGE_TRIANGLES), count()
         return {path: [(f"mesh {next(numbers)}", mesh) for mesh in meshes] for path, meshes in read.items()}
@@ -183,6 +213,7 @@ class Scene(Frames):
             {
                 "name": swept.rod.name,
                 "color": self.index[swept.rod.name],
+                "opacity": self._opacity(swept.rod.name),
                 "first": self.index[swept.frame(0)],
                 "shape": swept.shape,
                 "reach": swept.reach.ravel(),
@@ -195,8 +226,9 @@ class Scene(Frames):
         """Frames of the bodies with surfaces, and the triangles of these."""
         return [
             {
-                "name": shown.body.name,
-                "color": self.index[shown.body.name],
+                "name": shown.name,
+                "color": "joint" if shown.at_rest is not None else self.index[shown.body.name],
+                "opacity": self._opacity(shown.name),
                 "frame": self.index[shown.body.name],
                 "triangles": shown.triangles.ravel().tolist(),
             }
@@ -204,12 +236,21 @@ class Scene(Frames):
         ]
 
     @cached_property
+    def _hollow(self) -> set[str]:
+        return {body.name for line in lines(self.model) for body in line.own_blocks}
+
+    def _opacity(self, name: str) -> float:
+        """Return how opaque a rod or deformable body is: tendons and chambers in it are seen."""
+        return _HOLLOW if name in self._hollow else 1.0
+
+    @cached_property
     def shapes(self) -> list[dict[str, Any]]:
         """The rigid shapes, each fixed in a frame."""
         given = {name: [*self._visuals(name)] for name in self.visuals}
         seen = {name for name, shapes in given.items() if shapes or not self.visuals[name]}
-        seen |= {shown.body.name for shown in self.surfaces_shown}
-        parts = [self._triad(), *given.values()]
+        seen |= {shown.name for shown in self.surfaces_shown}
+        axes = (self._triad("axes", name, 0.5 * _TRIAD) for name in self.axes)
+        parts = [self._triad("triad", WORLD, _TRIAD), *axes, *given.values()]
         for k, connection in enumerate(self.connections):
             body = connection.child.block
             if not (body.nv and body.ports):
@@ -224,8 +265,8 @@ class Scene(Frames):
 
     @cached_property
     def links(self) -> list[dict[str, Any]]:
-        """The lines of users' blocks, cables, springs, closures and forces, between frames that move apart."""
-        links, surfaces = [], {shown.body.name for shown in self.surfaces_shown}
+        """The lines of users' blocks, cables, springs, tendons in rods, closures and forces, between frames that move apart."""
+        links, surfaces = [], {shown.name for shown in self.surfaces_shown}
         for k, connection in enumerate(self.connections):
             joint, body = connection.joint, connection.child.block
             if not isinstance(joint, Joint):
@@ -236,13 +277,18 @@ class Scene(Frames):
         for name, ports in strings(self.model):
             near, far = (port_anchor(ref.block, ref.name) for ref in ports)
             links.append(self._straight(name, (near, near.position), (far, far.position), 0.7))
-        for name, port, direction, is_inertial in arrows(self.model):
-            start, reach = port_anchor(port.block, port.name), _PIN * self.detail * direction
-            along = np.zeros(3) if is_inertial else start.rotation @ reach
-            for first, last, radius in ((0.0, 2.0, 0.7), (1.5, 2.0, 2.0)):  # a shaft, and a thicker head
-                ends_at = [(start, start.position + part * along) for part in (first, last)]
-                shifts = (first * reach, last * reach) if is_inertial else (np.zeros(3), np.zeros(3))
-                links.append(self._straight(name, ends_at[0], ends_at[1], radius, shifts))
+        for name, frames, places, radius in routed(self.model, self.rods):
+            near, far = (Anchor(frame, np.eye(3), np.zeros(3)) for frame in frames)
+            thick = radius / (_ROD * self.detail) or 0.7
+            links.append(self._straight(name, (near, places[0]), (far, places[1]), thick))
+        for what, heads in (("force", (1.5,)), ("torque", (1.0, 1.5))):
+            for name, port, direction, is_inertial in arrows(self.model, what):
+                start, reach = port_anchor(port.block, port.name), _PIN * self.detail * direction
+                along = np.zeros(3) if is_inertial else start.rotation @ reach
+                for first, last, radius in ((0.0, 1.5, 0.7), *((head, head + 0.5, 2.2) for head in heads)):
+                    ends_at = [(start, start.position + part * along) for part in (first, last)]
+                    shifts = (first * reach, last * reach) if is_inertial else (np.zeros(3), np.zeros(3))
+                    links.append(self._straight(name, ends_at[0], ends_at[1], radius, shifts) | {"is_head": first > 0})
         return links
 
     def _straight(
@@ -287,11 +333,13 @@ class Scene(Frames):
         middle = Anchor(start.name, rotation_to(span / length), start.position + span / 2)
         return self._shape(role, name, "cylinder", [radius, radius, length], middle, color)
 
-    def _triad(self) -> Iterator[dict[str, Any]]:
-        origin = Anchor(WORLD, np.eye(3), np.zeros(3))
-        for axis, direction, color in zip("xyz", np.eye(3), ("#d9534f", "#4caf6e", "#4a80d9"), strict=True):
-            end = _TRIAD * self.detail * direction
-            yield self._bar("triad", f"world {axis}", origin, end, 0.5 * _ROD * self.detail, color)
+    def _triad(self, role: str, name: str, part: float) -> Iterator[dict[str, Any]]:
+        """The axes of a body or port, so long in parts of the bodies' size."""
+        body, _, port = name.partition(".")
+        origin = port_anchor(self.model.mechanism.assembly.blocks[body], port or None)
+        for axis, direction, color in zip("xyz", origin.rotation.T, ("#d9534f", "#4caf6e", "#4a80d9"), strict=True):
+            end = origin.position + part * self.detail * direction
+            yield self._bar(role, f"{name} {axis}", origin, end, 0.5 * _ROD * self.detail, color)
 
     def _visuals(self, name: str) -> Iterator[dict[str, Any]]:
         color = "port" if name == WORLD else self.index[name]
@@ -328,10 +376,11 @@ class Scene(Frames):
 
     def _bars(self, connection: Connection, k: int) -> Iterator[dict[str, Any]]:
         """Lines from where a body hangs to what it is joined to, and to its centre of mass."""
-        body, com = connection.child.block, self.masses[connection.child.block.name].com
+        body = connection.child.block
+        mass, com, _ = self.masses[body.name]
         start = port_anchor(body, connection.child.name)
         ends = [body.neutral_pose(port)[1] for port in self.connected[body.name]]
-        for end in (*ends, *([] if any(np.allclose(com, end) for end in ends) else [com])):
+        for end in (*ends, *([] if mass <= 0 or any(np.allclose(com, end) for end in ends) else [com])):
             if np.linalg.norm(end - start.position) > TYPED * self.detail:
                 yield self._bar("rod", body.name, start, end, _ROD * self.detail, k)
 
@@ -374,12 +423,15 @@ class Scene(Frames):
                 yield self._shape("port", label, "sphere", radius, port_anchor(block, port))
 
     def _marks(self) -> Iterator[dict[str, Any]]:
-        """A ball where a closure joins its first port, a cube at the port of a sensor."""
+        """A ball where a closure joins its first port, a cube at the port or the joint of a sensor."""
+        joints = {connection.joint.name: self.joint_anchor(connection) for connection in self.connections}
         for name, (port, _) in strings(self.model):
             yield self._shape("joint", name, "sphere", [1.3 * _DOT * self.detail] * 3, port_anchor(port.block, port.name))
         for sensor in self.model.mechanism.assembly.sensors:
-            if isinstance(at := getattr(sensor, "target", None), PortRef):
-                yield self._shape("joint", sensor.name, "box", [3 * _DOT * self.detail] * 3, port_anchor(at.block, at.name))
+            at = getattr(sensor, "target", None)
+            place = joints.get(str(getattr(sensor, "joint", "")).partition(".")[0])
+            if (anchor := port_anchor(at.block, at.name) if isinstance(at, PortRef) else place) is not None:
+                yield self._shape("joint", sensor.name, "box", [3 * _DOT * self.detail] * 3, anchor)
 
     def _contacts(self) -> Iterator[dict[str, Any]]:
         """What contacts touch, and the spheres that do."""

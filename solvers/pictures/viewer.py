@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -12,9 +12,10 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, missing_extra
 from titop.blocks.basics.spatial import Array, matrix_quaternion
 from titop.solvers.model.model import Model
-from titop.solvers.pictures.animation import configurations
+from titop.solvers.pictures.animation import configurations, horizontal
 from titop.solvers.pictures.figures import hermite
-from titop.solvers.pictures.scene import PALETTE, Scene, read_visuals
+from titop.solvers.pictures.frames import tube_triangles
+from titop.solvers.pictures.scene import PALETTE, Scene, read_frames, read_visuals
 
 #: Colours of the page's roles, by day.
 _ROLES = {"port": "#3a4048", "joint": "#b7791f"}
@@ -22,6 +23,8 @@ _ROLES = {"port": "#3a4048", "joint": "#b7791f"}
 _OPACITIES = {"ellipsoid": 0.5, "touched": 0.3}
 #: Pictures a second of a trajectory that plays, if the processor is fast enough.
 _RATE = 60.0
+#: From where a camera looks at first, in parts of what it sees, third upwards.
+_FROM = np.array([0.6, -0.7, 0.4])
 #: Steps of a slider.
 _STEPS = 1000
 
@@ -78,8 +81,8 @@ class Viewer:
                 mesh = meshes[shape["kind"]]
                 api.add_mesh_simple(path, mesh.points, mesh.triangles, scale=size, flat_shading=True, side="double", **look)
         self._soft = [
-            api.add_mesh_simple(f"/surface {k}", points, triangles, side="double", **_look(color))
-            for k, (points, triangles, color) in enumerate(self._surfaces(self.q, scene.poses(self.q)))
+            api.add_mesh_simple(f"/surface {k}", points, triangles, side="double", **_look(color, opacity))
+            for k, (points, triangles, color, opacity) in enumerate(self._surfaces(self.q, scene.poses(self.q)))
         ]
         self._lines = [
             api.add_line_segments(
@@ -88,6 +91,23 @@ class Viewer:
             for k, link in enumerate(description["links"])
         ]
         self.show(self.q)
+        self._look_at_all()
+
+    def _look_at_all(self) -> None:
+        """Let cameras start where they see all, and show the ground."""
+        scene, poses = self._scene, [*self._scene.poses(self.q), (np.eye(3), np.zeros(3))]
+        seen = [poses[frame][1] + poses[frame][0] @ place for frame, place in scene.extents()]
+        points = np.concatenate([seen, *(points for points, *_ in self._surfaces(self.q, poses))])
+        low, high = points.min(axis=0), points.max(axis=0)
+        middle, size = (low + high) / 2, float(np.linalg.norm(high - low)) or 1.0
+        turn = np.column_stack([*horizontal(scene.up), scene.up])
+        camera = self._server.initial_camera
+        camera.up, camera.look_at = scene.up, middle
+        camera.position = middle + size * turn @ _FROM
+        ground = middle + ((points - middle) @ scene.up).min() * scene.up
+        api, cell = self._server.scene, 10.0 ** np.floor(np.log10(size))
+        quaternion = np.roll(matrix_quaternion(turn), 1)
+        api.add_grid("/ground", 10 * size, 10 * size, cell_size=cell / 5, section_size=cell, wxyz=quaternion, position=ground)
 
     def show(self, q: Any) -> None:
         """Show a configuration `q` (nq)."""
@@ -118,22 +138,27 @@ class Viewer:
         self.is_open = False
         self._server.stop()
 
-    def _surfaces(self, q: Array, poses: list[tuple[Array, Array]]) -> list[tuple[Array, Array, int]]:
-        """Return points (k, 3; m), triangles and colour of rods and deformable bodies."""
+    def _surfaces(self, q: Array, poses: list[tuple[Array, Array]]) -> list[tuple[Array, Array, Any, float | None]]:
+        """Return points (k, 3; m), triangles, colour and opacity of rods and deformable bodies."""
         scene, surfaces = self._scene, []
-        for swept in scene.rods:
+        for swept, look in zip(scene.rods, scene.sweeps, strict=True):
             first, outlines = scene.index[swept.frame(0)], swept.outlines()
             placed = [x + outline @ r.T for (r, x), outline in zip(poses[first:], outlines, strict=False)]
-            surfaces.append((np.concatenate(placed), _tube(*outlines.shape[:2]), scene.index[swept.rod.name]))
-        for shown in scene.surfaces_shown:
+            surfaces.append((np.concatenate(placed), tube_triangles(*outlines.shape[:2]), *_seen(look)))
+        for shown, look in zip(scene.surfaces_shown, scene.surfaces, strict=True):
             rotation, position = poses[scene.index[shown.body.name]]
             points = position + shown.course(q[None])[0] @ rotation.T
-            surfaces.append((points, shown.triangles, scene.index[shown.body.name]))
+            surfaces.append((points, shown.triangles, *_seen(look)))
         return surfaces
 
 
 def view(
-    what: Model | Shown, q: Any = None, visuals: Mapping[str, Any] | None = None, host: str = "127.0.0.1", port: int = 8080
+    what: Model | Shown,
+    q: Any = None,
+    visuals: Mapping[str, Any] | None = None,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    frames: bool | Iterable[str] = False,
 ) -> Viewer:
     """Open a live view in a browser: of a model with a slider for each coordinate's change, or of a trajectory that plays.
 
@@ -147,6 +172,8 @@ def view(
         As in `Trajectory.animate`.
     host, port : str, int
         Where the page is served: on this machine alone by default, and at the next port if that one is taken.
+    frames : bool or sequence of str
+        As in `Trajectory.animate`.
 
     Returns
     -------
@@ -167,7 +194,7 @@ def view(
         raise missing_extra("viser", "view", "view", "that package, which shows scenes in a browser") from None
     model = what if isinstance(what, Model) else what.model
     shown = what.q if isinstance(what, Shown) else model.integrate(what.neutral() if q is None else q, np.zeros(what.nv))[None]
-    scene = Scene(model, shown, read_visuals(model, {} if visuals is None else visuals))
+    scene = Scene(model, shown, read_visuals(model, {} if visuals is None else visuals), read_frames(model, frames))
     viewer = Viewer(scene, viser.ViserServer(host=host, port=port, label=str(model.name), verbose=False))
     if isinstance(what, Model):
         _add_sliders(viewer, model)
@@ -219,7 +246,6 @@ def _look(color: str | int, opacity: float | None = None) -> dict[str, Any]:
     return {"color": tuple(int(name[k : k + 2], 16) for k in (1, 3, 5)), "opacity": opacity}
 
 
-def _tube(rings: int, around: int) -> Array:
-    """Return the triangles between rings of points, each closed."""
-    k = (np.arange(rings - 1)[:, None] * around + np.arange(around - 1)).ravel()
-    return np.concatenate([np.column_stack([k, k + 1, k + around + 1]), np.column_stack([k, k + around + 1, k + around])])
+def _seen(look: Mapping[str, Any]) -> tuple[Any, float | None]:
+    """Return colour and opacity of a surface, None if nothing is seen through it."""
+    return look["color"], look["opacity"] if look["opacity"] < 1 else None

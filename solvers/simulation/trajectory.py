@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -291,7 +291,13 @@ class Trajectory:
         wrong = Finding("bad-times", "times", times, expected, "write plot_shape([0.0, 0.5])")
         return np.atleast_1d(read_array(wrong, lambda t: t.ndim < 2 and t.size and ((t >= start) & (t <= end)).all()))
 
-    def animate(self, path: str | Path, visuals: Mapping[str, Any] | None = None, frames_per_second: float = 30.0) -> Path:
+    def animate(
+        self,
+        path: str | Path,
+        visuals: Mapping[str, Any] | None = None,
+        frames_per_second: float = 30.0,
+        frames: bool | Iterable[str] = False,
+    ) -> Path:
         """Write a self-contained HTML file that plays the motion in a browser.
 
         Parameters
@@ -301,6 +307,8 @@ class Trajectory:
             Instead of the bodies' own, ``body.visuals``, which robots have from their files.
             Such as ``{"hub": {"box": [1, 1, 2], "color": "#888"}}``; see `titop.solvers.pictures.animation`.
         frames_per_second : float
+        frames : bool or sequence of str
+            Axes that are drawn: of all bodies and connected ports, or of those named (``"hub"``, ``"hub.C"``).
 
         Returns
         -------
@@ -308,7 +316,7 @@ class Trajectory:
         """
         from titop.solvers.pictures.animation import write_animation
 
-        return write_animation(self.model, self.t, self.q, path, visuals, frames_per_second)
+        return write_animation(self.model, self.t, self.q, path, visuals, frames_per_second, frames=frames)
 
     def to_xarray(self) -> xarray.Dataset:
         """Return the trajectory as a Dataset over time, with named coordinates and their units.

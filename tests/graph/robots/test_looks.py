@@ -103,3 +103,10 @@ def test_shapes_of_sdf(tmp_path: Path) -> None:
     assert (rod["cylinder"], rod["color"], rod["position"].tolist()) == ([0.1, 2], "#0000ff", [0, 0, 1])
     assert (mesh["mesh"], mesh["scale"]) == (str(tmp_path / "m.obj"), [1, 1, 2])
     np.testing.assert_array_equal(mesh["rotation"], np.eye(3))
+
+
+def test_ellipsoids_of_sdf() -> None:
+    visual = "<visual name='v'><geometry><ellipsoid><radii>1 2 3</radii></ellipsoid></geometry></visual>"
+    text = f"<sdf version='1.9'><model name='m'><link name='a'><inertial><mass>1</mass></inertial>{visual}</link></model></sdf>"
+    (look,) = tt.from_sdf(text)["a"].visuals
+    assert look["ellipsoid"] == [1, 2, 3]

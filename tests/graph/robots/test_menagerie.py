@@ -6,6 +6,7 @@ The files have licences of their own and are not here: the variable TITOP_MJCF n
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from pathlib import Path
 
@@ -16,7 +17,9 @@ import titop as tt
 
 pytest.importorskip("mujoco")
 
-from tests.graph.robots.mujoco_peer import compiled, loop_accelerations, smooth, worst_residual
+import mujoco
+
+from tests.graph.robots.mujoco_peer import at_state, compiled, loop_accelerations, smooth, worst_residual
 
 FOLDER = Path(os.environ.get("TITOP_MJCF", ""))
 #: Files that others include, or that include robots which are there by themselves.
@@ -56,3 +59,29 @@ def test_loops_move_as_lagrange_multipliers_on_jacobians_of_mujoco_say(name: str
     q = smooth(s).integrate(smooth(s).neutral(), 0.02 * np.random.default_rng(0).normal(size=smooth(s).nv))
     titops, expected = loop_accelerations(s, compiled(ROBOTS[name]), q)
     np.testing.assert_allclose(titops, expected, rtol=0, atol=1e-7 * np.abs(expected).max())  # of differences of Jacobians
+
+
+@pytest.mark.parametrize("name", [name for name in ROBOTS if name not in WITHOUT_MASS])
+def test_shapes_stand_where_mujoco_has_its_geoms(name: str) -> None:
+    s, model = load(name), compiled(ROBOTS[name])
+    m, rng = s.resolve("reference"), np.random.default_rng(2)
+    states = [m.random_configuration(rng) for _ in range(3)]
+    datas = [at_state(model, s, q, np.zeros(m.nv)) for q in states]
+    free = set(range(model.ngeom))
+    for body in range(1, model.nbody):
+        block = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, body) or f"body{body}"
+        for look in s[re.sub(r"[^\w/-]", "_", block)].visuals:
+            apart = {}  # of each geom of the body, over all states
+            for k in free & set(np.flatnonzero(model.geom_bodyid == body)):
+                apart[k] = 0.0
+                for q, data in zip(states, datas, strict=True):
+                    rotation, position = m.pose(s[re.sub(r"[^\w/-]", "_", block)].name, q)
+                    apart[k] = max(
+                        apart[k],
+                        np.abs(position + rotation @ look["position"] - data.geom_xpos[k]).max(),
+                        np.abs(rotation @ look["rotation"] - data.geom_xmat[k].reshape(3, 3)).max(),
+                        abs(model.geom_size[k][0] * (2 if "box" in look else 1) - np.ravel(look[next(iter(look))])[0]),
+                    )
+            nearest = min(apart, key=apart.__getitem__)
+            assert apart[nearest] < 1e-12  # chains of 10 bodies of 1 m; the same geoms once more elsewhere are 1e-3 off
+            free.remove(nearest)

@@ -79,3 +79,16 @@ def test_models_of_a_kind_of_ones_own_stay_of_it() -> None:
     assert isinstance(copy.copy(model), Named)
     assert copy.copy(model).where == "here"
     np.testing.assert_array_equal(copy.deepcopy(model).mass_matrix([0.1]), model.mass_matrix([0.1]))
+
+
+def test_random_configurations_are_a_stack_that_functions_take() -> None:
+    s = tt.System("s")
+    s.connect("world", tt.RigidBody("body", 1.0, inertia=1.0), tt.Free("base"))
+    m = s.resolve("reference")
+    stack = m.random_configuration(np.random.default_rng(0), 3)
+    rng = np.random.default_rng(0)
+    np.testing.assert_array_equal(stack, [m.random_configuration(rng) for _ in range(3)])
+    assert m.mass_matrix(stack).shape == (3, 6, 6)
+    assert m.random_configuration(rng, 0).shape == (0, 7)
+    with pytest.raises(tt.ModelError, match="count"):
+        m.random_configuration(rng, 2.5)  # type: ignore[arg-type]

@@ -138,3 +138,12 @@ def test_files_without_meshes_need_no_package(tmp_path: Path, monkeypatch: pytes
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         motion(s.resolve("reference")).animate(tmp_path / "x.html", {"b": {"capsule": [0.1, 0.4]}})
+
+
+def test_meshes_of_trimesh_are_drawn(tmp_path: Path) -> None:
+    cube = trimesh.creation.box(bounds=[[0, 0, 0], [0.2, 0.2, 0.2]])
+    visuals = {"bob": {"mesh": cube, "scale": SCALE, "position": SHIFT, "rotation": TURN}}
+    data = read(motion(robot(tmp_path)).animate(tmp_path / "x.html", visuals))
+    (shape,) = (shape for shape in data["shapes"] if shape["kind"] == "mesh 0")
+    expected = SHIFT + (CORNERS * SCALE) @ TURN.T
+    assert np.abs(mesh_points(data, shape)[:, None] - expected).max(axis=2).min(axis=0).max() < 1e-5  # 16 bits of 0.1 m

@@ -36,6 +36,9 @@ def test_bodies_stand_where_the_model_has_them() -> None:
     try:
         with urllib.request.urlopen(viewer.url) as page:
             assert b"<html" in page.read(1000)
+        camera = viewer._server.initial_camera
+        assert camera.look_at == pytest.approx([1.0, 0.0, 0.0], abs=0.15)  # the middle of the boom
+        assert 2.0 < np.linalg.norm(np.subtract(camera.position, camera.look_at)) < 2.5  # of 2 m
         q = model.neutral() + np.linspace(0.2, 0.01, model.nq)
         viewer.show(q)
         for frame, name in zip(viewer._frames, viewer._scene.names, strict=True):

@@ -22,12 +22,14 @@ def test_shapes_have_a_size_along_each_axis() -> None:
         {"box": [0.1, 0.2, 0.3], "color": "red"},
         {"cylinder": [0.1, 0.5], "position": [1, 2, 3]},
         {"sphere": 0.2, "rotation": turn},
+        {"ellipsoid": [0.1, 0.2, 0.3]},
     ]
     read = read_visuals(MODEL, {"arm": shapes, "world": {"sphere": 1}})
     assert [*read] == ["arm", "world"]
-    box, cylinder, sphere = read["arm"]
-    assert [visual.kind for visual in read["arm"]] == ["box", "cylinder", "sphere"]
+    box, cylinder, sphere, ellipsoid = read["arm"]
+    assert [visual.kind for visual in read["arm"]] == ["box", "cylinder", "sphere", "sphere"]
     np.testing.assert_array_equal([box.size, cylinder.size, sphere.size], [[0.1, 0.2, 0.3], [0.1, 0.1, 0.5], [0.2, 0.2, 0.2]])
+    np.testing.assert_array_equal(ellipsoid.size, [0.1, 0.2, 0.3])
     np.testing.assert_array_equal(cylinder.position, [1, 2, 3])
     np.testing.assert_allclose(sphere.rotation, turn.as_matrix(), rtol=0, atol=1e-15)
     assert (box.color, cylinder.color) == ("#ff0000", None)
@@ -39,11 +41,12 @@ def test_shapes_have_a_size_along_each_axis() -> None:
     [
         ([1], "wrong-type", "visuals.visuals", 'write {"hub": {"sphere": 0.1}}'),
         ({"am": {"sphere": 1}}, "unknown-block", "visuals.am", "did you mean 'arm'"),
-        ({"arm": 3}, "unknown-visual", "visuals.arm", "exactly one of box, cylinder, capsule, sphere and mesh"),
+        ({"arm": 3}, "unknown-visual", "visuals.arm", "exactly one of box, cylinder, capsule, sphere, ellipsoid and mesh"),
         ({"arm": {"sphere": 1, "box": [1, 1, 1]}}, "unknown-visual", "visuals.arm", "exactly one"),
         ({"arm": {"sphere": [1, 2]}}, "wrong-shape", "visuals.arm.sphere", "shape ()"),
         ({"arm": {"box": [1, -1, 1]}}, "bad-size", "visuals.arm.box", "lengths > 0"),
         ({"arm": {"sphere": 1, "color": "reddish"}}, "unknown-color", "visuals.arm.color", "tab:blue"),
+        ({"arm": {"mesh": [[0, 0, 0]]}}, "wrong-type", "visuals.arm.mesh", "vertices (k, 3) and faces (m, 3)"),
         ({"arm": {"sphere": 1, "rotation": 2 * np.eye(3)}}, "not-orthogonal", "visuals.arm.rotation", "orthonormalise"),
     ],
 )
