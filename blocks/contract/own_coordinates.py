@@ -12,7 +12,8 @@ from titop.blocks.basics.differences import derivative, settled_step
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.taylor import imaginary_part, is_complex, real_part
 from titop.blocks.basics.tolerances import COMPLEX_STEP
-from titop.blocks.programs.differentiation import graph_of, slopes
+from titop.blocks.programs.differentiation import slopes
+from titop.blocks.programs.loops import graph_of
 from titop.blocks.programs.graph import Graph
 
 #: Steps of second derivatives over those of differences, and their direction in the complex plane.

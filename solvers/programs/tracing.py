@@ -393,8 +393,7 @@ def traced(function: str, recorded: Recorded) -> Program:
 
 def check_length(where: str, program: Program, mechanism: Mechanism) -> None:
     """Warn of a program whose compilation takes long, before it begins. Raises `ModelError` of one that takes half a minute."""
-    count = sum(len(each.values) for each in (program, *(loop.program for loop in program.loops)))
-    if count > LONG:
+    if (count := program.length) > LONG:
         rods = ", ".join(block.name for block in mechanism.assembly.blocks_with_coordinates if is_rod(block))
         advice = f"give {rods} fewer points and coordinates" if rods else "take the model's own function, which has loops"
         finding = Finding("long-program", where, f"{count} operations", f"up to {LONG}, compiled in seconds", advice)
