@@ -50,9 +50,11 @@ def for_each(function: Callable[..., tuple[Array, ...]], *rows: Array, of: Array
     return _parted(each, shapes)
 
 
-def repeated(step: Callable[..., tuple[Array, ...]], start: tuple[Array, ...], *rows: Array) -> tuple[Array, ...]:
+def repeated(
+    step: Callable[..., tuple[Array, ...]], start: tuple[Array, ...], *rows: Array, of: Array = _NONE
+) -> tuple[Array, ...]:
     """Return what ``carried = step(*carried, *row)`` carries from row to row, before all and after each (n + 1, ...)."""
-    graph = graph_of(*start, *rows)
+    graph = graph_of(of, *start, *rows)
     if graph is None or len(rows[0]) <= 1:
         kept = [start]
         for row in zip(*rows, strict=True):

@@ -36,7 +36,8 @@ from titop.solvers.programs.program_outputs import reading
 from titop.solvers.signals.lines_and_sections import is_rod
 from titop.solvers.signals.quantities import DEPENDENT, Quantity
 
-#: Operations of a function beyond which a warning comes, and none is made: LLVM takes 0.1 s, gcc 0.16 s for a thousand.
+#: Operations of a function, of loops once, beyond which a warning comes, and none is made: LLVM takes 0.1 s, gcc 0.16 s for a
+#: thousand.
 LONG, LONGEST = 20_000, 200_000
 
 
@@ -395,7 +396,7 @@ def check_length(where: str, program: Program, mechanism: Mechanism) -> None:
     """Warn of a program whose compilation takes long, before it begins. Raises `ModelError` of one that takes half a minute."""
     if (count := program.length) > LONG:
         rods = ", ".join(block.name for block in mechanism.assembly.blocks_with_coordinates if is_rod(block))
-        advice = f"give {rods} fewer points and coordinates" if rods else "take the model's own function, which has loops"
+        advice = f"give {rods} fewer coordinates" if rods else "take the model's own function, which has loops"
         finding = Finding("long-program", where, f"{count} operations", f"up to {LONG}, compiled in seconds", advice)
         if count > LONGEST:
             raise ModelError(finding)

@@ -405,6 +405,7 @@ EXAMPLES = {
     "lander": ((), "touchdown"),
     "compiled_block": ((), None),
     "slider_crank": ((), None),
+    "rod_antenna": ((), None),
 }
 
 
