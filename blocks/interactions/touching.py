@@ -16,9 +16,9 @@ from titop.blocks.basics.spatial import Array, cross
 from titop.blocks.bodies.rods.discretisation import pack_to_places
 from titop.blocks.bodies.rods.recursion import RodMotion
 from titop.blocks.bodies.rods.rod import Rod
-from titop.blocks.bodies.water.immersion import wrenches_to_efforts
 from titop.blocks.bodies.soft.law_programs import PLACE, POINT_SIZE
 from titop.blocks.bodies.soft.soft_body import SoftBody
+from titop.blocks.bodies.water.immersion import wrenches_to_efforts
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import opposite_wrenches, relative_rates
 from titop.blocks.interactions.shape import Shape

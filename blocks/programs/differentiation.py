@@ -140,7 +140,8 @@ def _sweep(slopes: _Dependence, moved: dict[int, dict[int, Any]], results: Seque
         if operation == LOOP:
             loop = graph.loops[arguments[0]]
             directions = dict.fromkeys(k for argument in loop.given for k in moved.get(argument, ()))
-            runs[place] = {k: _moved_run(graph, loop, lambda of, k=k: moved.get(of, {}).get(k, 0.0)) for k in directions}
+            changed = ((k, {of: moved[of].get(k, 0.0) for of in loop.given if of in moved}) for k in directions)
+            runs[place] = {k: _moved_run(graph, loop, changes) for k, changes in changed}
             continue
         changes: dict[int, Any] = {}
         if operation == TOTAL:
@@ -218,9 +219,9 @@ def _is_some(x: Any) -> bool:
     return isinstance(x, Unknown) or bool(x)
 
 
-def _moved_run(graph: Graph, loop: ProgramLoop, change: Callable[[int], Any]) -> Callable[[int], Any]:
+def _moved_run(graph: Graph, loop: ProgramLoop, changes: Mapping[int, Any]) -> Callable[[int], Any]:
     """Return a function of the change of each of a loop's results, from those of the values that it takes."""
-    shared, carried, loads = _parts(loop, change)
+    shared, carried, loads = _parts(loop, lambda k: changes.get(k, 0.0))
     columns = [any(map(_is_some, column)) for column in zip(*loads, strict=True)]
     active = tuple(tuple(k for k, x in enumerate(part) if x is True or _is_some(x)) for part in (shared, carried, columns))
     program, turning = _tangent(loop.program, *active)
@@ -231,7 +232,7 @@ def _moved_run(graph: Graph, loop: ProgramLoop, change: Callable[[int], Any]) ->
         given,
         loop.points,
         [*start, *(carried[k] for k in turning)],
-        [x for row, changes in zip(rows, loads, strict=True) for x in (*row, *(changes[k] for k in by))],
+        [x for row, changed in zip(rows, loads, strict=True) for x in (*row, *(changed[k] for k in by))],
     )
     totals, ends, each = loop.sizes
     first, size = totals + ends + len(turning), len(program.outputs[EACH].values)
@@ -270,7 +271,7 @@ def _tangent(
         if not more:
             break
         turning += more
-    sizes = program.inputs | {SHARED: len(given[SHARED]) + len(shared), LOADS: len(given[LOADS]) + len(loads)}
+    sizes = dict(program.inputs) | {SHARED: len(given[SHARED]) + len(shared), LOADS: len(given[LOADS]) + len(loads)}
     outputs = {TOTALS: found[TOTALS], ONCE: results[ONCE], EACH: [*before, *changes, *found[EACH]]}
     if turning or len(before):
         sizes[CARRIED] = len(before) + len(turning)
@@ -312,7 +313,7 @@ def _pulled_run(graph: Graph, place: int, weights: Mapping[int, Any]) -> list[tu
 def _adjoint(
     program: Program, totals: tuple[int, ...], ends: tuple[int, ...], each: tuple[int, ...]
 ) -> tuple[Program, list[int]]:
-    """Return the program of a loop's turns backwards, with weights on some results, and which carried numbers' weights it carries.
+    """Return the program of a loop's turns backwards, with weights on results, and whose weights it carries on.
 
     Its loads are what the turn took, carried and loads, and the weights on its results.
     """
@@ -335,7 +336,7 @@ def _adjoint(
         if not more:
             break
         turning += more
-    sizes = program.inputs | {SHARED: len(given[SHARED]) + len(totals), LOADS: len(taken), CARRIED: len(turning)}
+    sizes = dict(program.inputs) | {SHARED: len(given[SHARED]) + len(totals), LOADS: len(taken), CARRIED: len(turning)}
     outputs = {TOTALS: by_shared, ONCE: np.zeros(len(by_shared)), EACH: [*weights, *by_loads], NEXT: by_carried[turning]}
     return inner.program(sizes, outputs), turning
 

@@ -17,7 +17,19 @@ import numpy as np
 
 from titop.blocks.basics.choices import Undecided
 from titop.blocks.basics.spatial import Array
-from titop.blocks.programs.program import CONSTANT, EACH, INPUT, LOOP, OPERATIONS, TOTAL, TOTALS, Output, Program, ProgramLoop, Value
+from titop.blocks.programs.program import (
+    CONSTANT,
+    EACH,
+    INPUT,
+    LOOP,
+    OPERATIONS,
+    TOTAL,
+    TOTALS,
+    Output,
+    Program,
+    ProgramLoop,
+    Value,
+)
 
 #: Tells which way a branch on an unknown truth goes; see `branches`.
 ANSWER: ContextVar[Callable[[Unknown], bool] | None] = ContextVar("answer", default=None)

@@ -35,7 +35,7 @@ _Turn = Callable[[list[Any], list[Any]], tuple[Sequence[Any], Sequence[Any], Seq
 
 
 def for_each(function: Callable[..., tuple[Array, ...]], *rows: Array, of: Array = _NONE) -> tuple[Array, ...]:
-    """Return ``function(*rows)``: arrays of as many rows as those given, each of which follows from theirs alone, and from `of`."""
+    """Return ``function(*rows)``: arrays of as many rows as those given, each of which follows from these and `of` alone."""
     graph = graph_of(of, *rows)
     if graph is None or len(rows[0]) <= 1:
         return function(*rows)
@@ -146,12 +146,13 @@ def _looped(graph: Graph, turn: _Turn, start: list[Any], rows: Array) -> tuple[A
     run = graph.looped(program, shared, own, [start[k] for k in turning], rows[:, columns[LOADS]].ravel())
     ends = len(program.outputs[TOTALS].values)
     first, size = ends + len(turning), len(program.outputs[EACH].values)
-    summed = [product(len(rows), x) if at is None else graph.result(run, at) for x, at in zip(totals, places[TOTALS], strict=True)]
+    pairs = zip(totals, places[TOTALS], strict=True)
+    sums = [product(len(rows), x) if at is None else graph.result(run, at) for x, at in pairs]
     found = np.empty((len(rows), len(each)), dtype=object)
     for j, (x, at) in enumerate(zip(each, places[EACH][len(turning) :], strict=True)):
         for k in range(len(rows)):
             found[k, j] = x if at is None else graph.result(run, first + k * size + at)
-    return array_of(summed), found
+    return array_of(sums), found
 
 
 def _columns(graph: Graph, rows: Array) -> tuple[list[Any], dict[str, list[int]]]:
@@ -219,9 +220,7 @@ def _packed(arrays: Sequence[Array]) -> list[Any]:
 def _parted(rows: Array, shapes: Sequence[tuple[int, ...]]) -> tuple[Array, ...]:
     """Return the arrays (n, ...) of these shapes in rows (n, k)."""
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
-    return tuple(
-        part.reshape(len(rows), *shape) for part, shape in zip(np.split(rows, ends, axis=1), shapes, strict=True)
-    )
+    return tuple(part.reshape(len(rows), *shape) for part, shape in zip(np.split(rows, ends, axis=1), shapes, strict=True))
 
 
 def _table(rows: Sequence[Array]) -> Array:

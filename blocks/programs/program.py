@@ -1,4 +1,4 @@
-"""Straight-line programs: a list of operations on numbers, without branches; some of it is repeated in loops of known length."""
+"""Programs: a list of operations on numbers, without branches; some are repeated in loops of known length."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class Output(NamedTuple):
 class ProgramLoop(NamedTuple):
     """A program of many points, run in turn at each of them: see `Program.at_points`.
 
-    Beside what points share and have, a turn may take what the one before `carried` to it (`CARRIED`, which it leaves as `NEXT`),
-    and its row of numbers that are computed before (`LOADS`). What it takes from the one before is first in `EACH`.
+    Beside what points share and have, a turn may take what the one before carried to it (`CARRIED`, which it leaves as `NEXT`),
+    and its row of numbers that are computed before (`LOADS`). In graphs, what it takes from the one before is first in `EACH`.
 
     - `program`: whose `ONCE` is zero;
     - `shared`: which values all points share;
@@ -77,15 +77,15 @@ class ProgramLoop(NamedTuple):
         return len(outputs[TOTALS].values), len(self.carried), len(outputs[EACH].values)
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
         """How many results there are."""
         totals, carried, each = self.sizes
         return totals + carried + len(self.points) * each
 
     def moved(self, places: Mapping[int, int] | Sequence[int]) -> ProgramLoop:
         """Return the loop with other indices of the values that it takes."""
-        own = {name: tuple(places[k] for k in getattr(self, name)) for name in (SHARED, CARRIED, LOADS)}
-        return self._replace(**own)
+        shared, carried, loads = (tuple(places[k] for k in part) for part in (self.shared, self.carried, self.loads))
+        return self._replace(shared=shared, carried=carried, loads=loads)
 
     def run(self, shared: Array, carried: Array, loads: Array) -> Array:
         """Return the totals, what the last turn leaves, and the results of each turn, one behind the other (..., count)."""
@@ -252,7 +252,7 @@ def _only(
             break
         wanted[NEXT] = sorted({*wanted[NEXT], *used[CARRIED]})
     used[CARRIED] = wanted[NEXT]
-    new, values = dict[int, int](), []
+    new, values = dict[int, int](), list[Value]()
     for k in needed:
         new[k], value = len(values), program.values[k]
         name, place = value.arguments if value.operation == INPUT else ("", 0)

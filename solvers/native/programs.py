@@ -1,9 +1,9 @@
 """Straight-line programs as machine code, by LLVM alone; see `titop.blocks.programs.program`.
 
-A program of many points becomes a loop over them, which may carry numbers from one to the next. What depends on shared numbers alone is computed before it, what depends on
-these and on the points' z once for neighbours of equal z: sections of a body along z. The program of a whole system becomes
-functions of some hundred operations each, called one after the other, that share a room for what one leaves to others: the time
-that LLVM takes then grows with their number alone.
+A program of many points becomes a loop over them, which may carry numbers from one to the next. What depends on shared numbers
+alone is computed before it, what depends on these and on the points' z once for neighbours of equal z: sections of a body along
+z. The program of a whole system becomes functions of some hundred operations each, called one after the other, that share a room
+for what one leaves to others: the time that LLVM takes then grows with their number alone.
 """
 
 from __future__ import annotations
@@ -412,7 +412,7 @@ done:
                 yield from self.words.operation(to, operation, own, turned)
 
     def _read(self, to: str, source: str, place: int) -> list[str]:
-        """Return the lines that read a number; what a point has is the same for all lanes, what is carried is with the results."""
+        """Return the lines that read a number; what a point has is the same for all lanes, what is carried is behind totals."""
         row = {SHARED: "0", OWN: "%own_row", LOADS: "%load_row", CARRIED: f"{len(self.program.outputs[TOTALS].values)}"}[source]
         at = f"{to}.p = add i64 {row}, {place}"
         if source != OWN or not self.words.form:
@@ -448,7 +448,9 @@ class _SystemText:
         count = sum(value.operation in OPERATIONS for value in program.values)
         self.parts: list[list[int] | int] = list(_parts(program, count if count <= WHOLE else CHUNK))
         #: In which part each value is computed, or the loop run whose result it is.
-        self.made = {k: part for part, values in enumerate(self.parts) for k in (values if isinstance(values, list) else [values])}
+        self.made = {
+            k: part for part, values in enumerate(self.parts) for k in (values if isinstance(values, list) else [values])
+        }
         self.made |= {k: self.made[value.arguments[0]] for k, value in enumerate(program.values) if value.operation == TOTAL}
         self.places, self.room = rooms(self._lives())
         self.outputs: dict[int, list[tuple[int, int]]] = {}
@@ -472,7 +474,7 @@ class _SystemText:
                     last[values[j].arguments[0] if values[j].operation == TOTAL else j] = part
         for part, each in enumerate(self.parts):
             if isinstance(each, int):
-                yield each, self.program.loops[values[each].arguments[0]].count, part, last[each]
+                yield each, self.program.loops[values[each].arguments[0]].size, part, last[each]
             else:
                 yield from ((k, 1, part, last[k]) for k in each if k in last)
 
@@ -545,7 +547,7 @@ define i32 @native(ptr %result, ptr %fault, {native}) {{
         return self.words.number(arguments[0]) if operation == CONSTANT else f"%v{k}"
 
     def _run(self, run: int) -> Iterator[str]:
-        """Yield the lines that run a loop: the numbers that it takes are copied, those that it carries to where results stand."""
+        """Yield the lines that run a loop: what it takes is copied, what it carries to where results stand."""
         words, values, index = self.words, self.program.values, self.program.values[run].arguments[0]
         loop, results, size = self.program.loops[index], self.places[run], 8 * (LANE_COUNT if self.words.form else 1)
         for room, first, places in (("taken", 0, loop.shared + loop.loads), ("room", results + loop.sizes[0], loop.carried)):
@@ -560,12 +562,14 @@ define i32 @native(ptr %result, ptr %fault, {native}) {{
                     continue
                 if values[k].operation != CONSTANT:
                     yield from words.loaded(name, *self._source(k))
-                yield from words.stored(f"{name}.to", f"%{room}", first + at, self._name(k) if values[k][0] == CONSTANT else name)
+                yield from words.stored(
+                    f"{name}.to", f"%{room}", first + at, self._name(k) if values[k][0] == CONSTANT else name
+                )
         yield f"  %loads{run} = getelementptr {words.kind}, ptr %taken, i64 {len(loop.shared)}"
         yield f"  %results{run} = getelementptr {words.kind}, ptr %room, i64 {results}"
         given = ("%taken", f"@points{index}", f"%loads{run}", f"%results{run}")
-        for k, at in enumerate(given):
-            yield f"  %address{run}.{k} = ptrtoint ptr {at} to i64"
+        for k, pointer in enumerate(given):
+            yield f"  %address{run}.{k} = ptrtoint ptr {pointer} to i64"
         addresses = "".join(f", i64 %address{run}.{k}" for k in range(len(given)))
         yield f"  %done{run} = call i64 @{self.bodies[loop.program.identity]}(i64 {len(loop.points)}{addresses})"
 

@@ -1,7 +1,7 @@
 """Programs as functions in C: every value named once, in chunks, so that compilers take seconds and caches hold the code.
 
-What later chunks need goes through a work array, whose places are used again, and so do the results of loops, which become loops
-in C over a table. Loops of one program share its code.
+What later chunks need goes through a work array, whose places are used again; so do the results of loops. These become loops in C
+over a table; loops of one program share its code.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class FunctionPrinter:
         for k, step in enumerate(self._steps):
             operation, arguments = self._values[step]
             if operation == LOOP:
-                yield step, self._program.loops[arguments[0]].count, k, last[step]
+                yield step, self._program.loops[arguments[0]].size, k, last[step]
             elif last.get(step, k) // self._dialect.chunk > self._chunks[step]:
                 yield step, 1, k, last[step]
 
@@ -191,7 +191,8 @@ class FunctionPrinter:
     def _run(self, step: int, chunk: int) -> Iterator[str]:
         """Yield the lines that run a loop: what it takes is copied."""
         loop, place = self._program.loops[self._values[step].arguments[0]], self._places[step]
-        yield f"    {{\n        {self._dialect.precision} given[{len(loop.shared) + len(loop.loads) or 1}] = {{0}};\n        int i = 0;\n"
+        size = len(loop.shared) + len(loop.loads) or 1
+        yield f"    {{\n        {self._dialect.precision} given[{size}] = {{0}};\n        int i = 0;\n"
         for target, first, places in (("given", 0, loop.shared + loop.loads), ("w", place + loop.sizes[0], loop.carried)):
             for at, count in neighbours(self._values, places):
                 one = self._known(places[at], chunk)

@@ -247,7 +247,7 @@ def _compose(base: Array, start: Array, rotation: Array, position: Array) -> tup
 def _carried(
     numbers: RodNumbers, step: Callable[..., tuple[Array, ...]], base: tuple[Array, ...], *rows: Array
 ) -> tuple[Array, ...]:
-    """Return what a step carries from section to section (s, ...): from one point to the next, and to ports from those before."""
+    """Return what a step carries from section to section (s, ...): from point to point, and to ports from points before."""
     points = len(numbers.fractions) - 1
     inside = repeated(step, base, *(row[:points] for row in rows))
     ports = for_each(step, *(each[numbers.before] for each in inside), *(row[points:] for row in rows))

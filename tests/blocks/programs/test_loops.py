@@ -74,7 +74,9 @@ def test_loops_are_written_once() -> None:
     assert turns == 3 * N
     assert program.length < 0.4 * program.operations
     assert CARRIED in program.loops[1].program.inputs
-    assert sum(loop.program.inputs[LOADS] + loop.program.inputs[OWN] for loop in program.loops) == 6 + 4 + 7  # alike ones are one
+    assert (
+        sum(loop.program.inputs[LOADS] + loop.program.inputs[OWN] for loop in program.loops) == 6 + 4 + 7
+    )  # alike ones are one
 
 
 def test_derivatives_forward_and_back() -> None:
