@@ -2,8 +2,8 @@
 
 A program of many points becomes a loop over them, which may carry numbers from one to the next. What depends on shared numbers
 alone is computed before it, what depends on these and on the points' z once for neighbours of equal z: sections of a body along
-z. The program of a whole system becomes functions of some hundred operations each, called one after the other, that share a room
-for what one leaves to others: the time that LLVM takes then grows with their number alone.
+z. The program of a whole system becomes functions of some hundred operations each, called one after the other, that share a
+room for what one leaves to others: the time that LLVM takes then grows with their number alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Programs as functions in C: every value named once, in chunks, so that compilers take seconds and caches hold the code.
 
-What later chunks need goes through a work array, whose places are used again; so do the results of loops. These become loops in C
-over a table; loops of one program share its code.
+What later chunks need goes through a work array, whose places are used again; so do the results of loops. These become loops in
+C over a table; loops of one program share its code.
 """
 
 from __future__ import annotations

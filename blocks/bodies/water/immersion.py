@@ -47,7 +47,8 @@ class Water(NamedTuple):
     @property
     def streaming(self) -> Array:
         """Which sections (s) there are forces on beside buoyancy."""
-        return np.array([_is_some(part).any(axis=(1, 2)) for part in self[2:]]).any(axis=0)
+        some: Array = np.array([_is_some(part).any(axis=(1, 2)) for part in self[2:]])
+        return np.logical_or.reduce(some)
 
 
 def weightless(water: Water) -> Array:
