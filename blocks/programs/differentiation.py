@@ -24,6 +24,7 @@ from titop.blocks.programs.program import (
     LOOP,
     NEXT,
     ONCE,
+    OWN,
     SHARED,
     TOTAL,
     TOTALS,
@@ -221,124 +222,80 @@ def _is_some(x: Any) -> bool:
 
 def _moved_run(graph: Graph, loop: ProgramLoop, changes: Mapping[int, Any]) -> Callable[[int], Any]:
     """Return a function of the change of each of a loop's results, from those of the values that it takes."""
+    own, start, rows = _parts(loop, graph.known)
     shared, carried, loads = _parts(loop, lambda k: changes.get(k, 0.0))
-    columns = [any(map(_is_some, column)) for column in zip(*loads, strict=True)]
-    active = tuple(tuple(k for k, x in enumerate(part) if x is True or _is_some(x)) for part in (shared, carried, columns))
-    program, turning = _tangent(loop.program, *active)
-    (own, start, rows), (moved, _, by) = _parts(loop, graph.known), active
-    given = [*own, *(shared[k] for k in moved)]
-    run = graph.looped(
-        program,
-        given,
-        loop.points,
-        [*start, *(carried[k] for k in turning)],
-        [x for row, changed in zip(rows, loads, strict=True) for x in (*row, *(changed[k] for k in by))],
-    )
-    totals, ends, each = loop.sizes
-    first, size = totals + ends + len(turning), len(program.outputs[EACH].values)
+    moved = tuple(k for k, x in enumerate(shared) if _is_some(x))
+    by = tuple(k for k, column in enumerate(zip(*loads, strict=True)) if any(map(_is_some, column)))
+    program, (totals, ends, each) = _tangent(loop.program, moved, by), loop.sizes
+    given = [x for row, changed in zip(rows, loads, strict=True) for x in (*row, *(changed[k] for k in by))]
+    run = graph.looped(program, [*own, *(shared[k] for k in moved)], loop.points, [*start, *carried], given)
+    size = len(program.outputs[EACH].values)
 
     def change_of(k: int) -> Any:
-        if k < totals:
-            return graph.result(run, k)
         if k < totals + ends:
-            at = k - totals
-            return graph.result(run, totals + ends + turning.index(at)) if at in turning else 0.0
+            return graph.result(run, k if k < totals else k + ends)
         row, column = divmod(k - totals - ends, each)
-        return graph.result(run, first + row * size + ends + len(turning) + column)
+        return graph.result(run, totals + 2 * ends + row * size + 2 * ends + column)
 
     return change_of
 
 
 @functools.lru_cache(maxsize=256)
-def _tangent(
-    program: Program, shared: tuple[int, ...], carried: tuple[int, ...], loads: tuple[int, ...]
-) -> tuple[Program, list[int]]:
-    """Return the program of a loop and of its change along a direction, and the changes of which carried numbers it carries.
-
-    Of what it takes, those that are named change.
-    """
+def _tangent(program: Program, shared: tuple[int, ...], loads: tuple[int, ...]) -> Program:
+    """Return the program of a loop and of its change along a direction, by what it carries and some of what else it takes."""
     inner = Graph()
     given = {name: inner.input(name, size) for name, size in program.inputs.items()}
-    before = given.get(CARRIED, np.zeros(0, dtype=object))
-    results, turning = recorded_again(program, given, inner), [*carried]
-    while True:
-        changes = [inner.put(INPUT, CARRIED, len(before) + k) for k in range(len(turning))]
-        moved = [inner.put(INPUT, SHARED, len(given[SHARED]) + k) for k in range(len(shared))]
-        moved += [inner.put(INPUT, LOADS, len(given[LOADS]) + k) for k in range(len(loads))]
-        variables = [*given[SHARED][[*shared]], *given[LOADS][[*loads]], *before[turning]]
-        found = {name: along(results[name], variables, [*moved, *changes]) for name in (TOTALS, EACH, NEXT) if name in results}
-        more = [k for k, x in enumerate(found.get(NEXT, ())) if k not in turning and _is_some(x)]
-        if not more:
-            break
-        turning += more
+    results, before = recorded_again(program, given, inner), given[CARRIED]
+    changes = [inner.put(INPUT, CARRIED, len(before) + k) for k in range(len(before))]
+    moved = [inner.put(INPUT, SHARED, len(given[SHARED]) + k) for k in range(len(shared))]
+    moved += [inner.put(INPUT, LOADS, len(given[LOADS]) + k) for k in range(len(loads))]
+    variables = [*given[SHARED][[*shared]], *given[LOADS][[*loads]], *before]
+    found = {name: along(results[name], variables, [*moved, *changes]) for name in (TOTALS, EACH, NEXT)}
     sizes = dict(program.inputs) | {SHARED: len(given[SHARED]) + len(shared), LOADS: len(given[LOADS]) + len(loads)}
     outputs = {TOTALS: found[TOTALS], ONCE: results[ONCE], EACH: [*before, *changes, *found[EACH]]}
-    if turning or len(before):
-        sizes[CARRIED] = len(before) + len(turning)
-        outputs[NEXT] = [*results[NEXT], *found[NEXT][turning]]
-    return inner.program(sizes, outputs), turning
+    return inner.program(sizes | {CARRIED: 2 * len(before)}, outputs | {NEXT: [*results[NEXT], *found[NEXT]]})
 
 
 def _pulled_run(graph: Graph, place: int, weights: Mapping[int, Any]) -> list[tuple[int, Any]]:
     """Return the weights of all values that a loop takes, from those of its results."""
     run, loop = graph.known(place), graph.loops[graph.values[place].arguments[0]]
-    totals, ends, each = loop.sizes
-    first, n = totals + ends, len(loop.points)
-    of_totals, of_ends = (tuple(k for k in span if k in weights) for span in (range(totals), range(totals, first)))
+    (totals, ends, each), (shared, _, rows) = loop.sizes, _parts(loop, graph.known)
+    first, backwards = totals + ends, range(len(rows) - 1, -1, -1)
+    of_totals = tuple(k for k in range(totals) if k in weights)
     of_each = tuple(sorted({(k - first) % each for k in weights if k >= first}))
-    program, turning = _adjoint(loop.program, of_totals, tuple(k - totals for k in of_ends), of_each)
-    shared, _, rows = _parts(loop, graph.known)
-    given = []
-    for k in reversed(range(n)):
+    program, given = _adjoint(loop.program, of_totals, of_each), list[Any]()
+    for k in backwards:
         at = first + k * each
         given += [*(graph.result(run, at + j) for j in range(ends)), *rows[k], *(weights.get(at + j, 0.0) for j in of_each)]
-    back = graph.looped(
-        program,
-        [*shared, *(weights[k] for k in of_totals)],
-        loop.points[::-1],
-        [weights.get(totals + k, 0.0) for k in turning],
-        given,
-    )
-    width, size = len(rows[0]) if rows else 0, len(program.outputs[EACH].values)
-    start = len(shared) + len(turning)
-    found = [*zip(loop.shared, (graph.result(back, k) for k in range(len(shared))), strict=True)]
-    found += [(loop.carried[k], graph.result(back, len(shared) + at)) for at, k in enumerate(turning)]
-    for k, row in enumerate(reversed(range(n))):
-        at = start + k * size + len(turning)
-        found += [(loop.loads[row * width + j], graph.result(back, at + j)) for j in range(width)]
+    carried = [weights.get(totals + k, 0.0) for k in range(ends)]
+    back = graph.looped(program, [*shared, *(weights[k] for k in of_totals)], loop.points[::-1], carried, given)
+    width, size, end = program.inputs[LOADS] - ends - len(of_each), len(program.outputs[EACH].values), len(shared) + ends
+    found = [*zip(loop.shared + loop.carried, (graph.result(back, k) for k in range(end)), strict=True)]
+    for k, row in enumerate(backwards):
+        found += [(loop.loads[row * width + j], graph.result(back, end + k * size + ends + j)) for j in range(width)]
     return [(argument, weight) for argument, weight in found if _is_some(weight)]
 
 
 @functools.lru_cache(maxsize=256)
-def _adjoint(
-    program: Program, totals: tuple[int, ...], ends: tuple[int, ...], each: tuple[int, ...]
-) -> tuple[Program, list[int]]:
-    """Return the program of a loop's turns backwards, with weights on results, and whose weights it carries on.
+def _adjoint(program: Program, totals: tuple[int, ...], each: tuple[int, ...]) -> Program:
+    """Return the program of a loop's turns backwards: of weights on some results, it carries those of what is carried.
 
     Its loads are what the turn took, carried and loads, and the weights on its results.
     """
     inner = Graph()
-    given = {name: inner.input(name, size) for name, size in program.inputs.items()}
-    before, none = given.get(CARRIED, np.zeros(0, dtype=object)), np.zeros(0, dtype=object)
-    taken = [inner.put(INPUT, LOADS, k) for k in range(len(before) + len(given[LOADS]) + len(each))]
-    numbers = given | {CARRIED: array_of(taken[: len(before)])}
-    numbers[LOADS] = array_of(taken[len(before) : len(before) + len(given[LOADS])])
-    results, turning = recorded_again(program, numbers, inner), [*ends]
-    shared = [inner.put(INPUT, SHARED, len(given[SHARED]) + k) for k in range(len(totals))]
-    parts = [*numbers[SHARED], *numbers[CARRIED], *numbers[LOADS]]
-    while True:
-        weights = [inner.put(INPUT, CARRIED, k) for k in range(len(turning))]
-        known = [*results[TOTALS][[*totals]], *results[EACH][[*each]], *results.get(NEXT, none)[turning]]
-        whole = array_of(known) @ array_of([*shared, *taken[len(taken) - len(each) :], *weights])
-        found = jacobian(array_of([whole]), parts, reverse=True)[0] if parts else none
-        by_shared, by_carried, by_loads = np.split(found, np.cumsum([len(given[SHARED]), len(before)]))
-        more = [k for k, x in enumerate(by_carried) if k not in turning and _is_some(x)]
-        if not more:
-            break
-        turning += more
-    sizes = dict(program.inputs) | {SHARED: len(given[SHARED]) + len(totals), LOADS: len(taken), CARRIED: len(turning)}
-    outputs = {TOTALS: by_shared, ONCE: np.zeros(len(by_shared)), EACH: [*weights, *by_loads], NEXT: by_carried[turning]}
-    return inner.program(sizes, outputs), turning
+    own, carried = inner.input(SHARED, program.inputs[SHARED] + len(totals)), inner.input(CARRIED, program.inputs[CARRIED])
+    taken = inner.input(LOADS, len(carried) + program.inputs[LOADS] + len(each))
+    shared, of_totals = np.split(own, [program.inputs[SHARED]])
+    before, loads, of_each = np.split(taken, [len(carried), len(taken) - len(each)])
+    given = {SHARED: shared, OWN: inner.input(OWN, program.inputs[OWN]), LOADS: loads, CARRIED: before}
+    results = recorded_again(program, given, inner)
+    known = np.concatenate([results[TOTALS][[*totals]], results[EACH][[*each]], results[NEXT]])
+    whole = array_of([known @ np.concatenate([of_totals, of_each, carried])])
+    found = jacobian(whole, [*shared, *before, *loads], reverse=True)[0]
+    by_shared, by_carried, by_loads = np.split(found, [len(shared), len(shared) + len(before)])
+    sizes = dict(program.inputs) | {SHARED: len(own), LOADS: len(taken)}
+    outputs = {TOTALS: by_shared, ONCE: np.zeros(len(by_shared)), EACH: [*carried, *by_loads], NEXT: by_carried}
+    return inner.program(sizes, outputs)
 
 
 def slopes(function: Callable[[Array], Any], moved: Callable[[Array], Array], count: int, graph: Graph) -> tuple[Array, Array]:

@@ -92,12 +92,11 @@ def totals_of(program: Program, shared: Array, points: Array) -> Array:
     if (graph := graph_of(shared)) is None:
         return program.at_points(shared, points)[0]
     none = np.zeros(program.inputs[LOADS])
-    once, totals = (program.having(name) for name in (ONCE, TOTALS))
 
-    def at(rows: Array) -> Array:
-        return recorded_again(totals, {SHARED: shared, OWN: rows[0], LOADS: none}, graph)[TOTALS]
+    def at(rows: Array, output: str = TOTALS) -> Array:
+        return recorded_again(program, {SHARED: shared, OWN: rows[0], LOADS: none}, graph)[output]
 
-    return recorded_again(once, {SHARED: shared}, graph)[ONCE] + summed(at, points, of=shared)
+    return at(points, ONCE) + summed(at, points, of=shared)
 
 
 def recorded_again(program: Program, inputs: Mapping[str, Array], graph: Graph) -> dict[str, Array]:

@@ -182,14 +182,6 @@ class Program:
         totals: Array = found[ONCE][..., 0, :] + found[TOTALS].sum(axis=-2)
         return totals, found[EACH]
 
-    def having(self, *outputs: str) -> Program:
-        """Return the program of some of its outputs, with the values that these need alone."""
-        needed = self.needed(k for name in outputs for k in self.outputs[name].values)
-        places = {k: at for at, k in enumerate(needed)}
-        values = tuple(self.values[k].moved(places) for k in needed)
-        kept = {of: Output(tuple(places[k] for k in self.outputs[of].values), self.outputs[of].shape) for of in outputs}
-        return Program(self.inputs, values, kept)
-
     def needed(self, places: Iterable[int]) -> list[int]:
         """Return all values from which some follow, these included, in order; of a program without loops."""
         waiting, found = [*places], set[int]()
