@@ -12,8 +12,9 @@ from titop.blocks.basics.differences import derivative, settled_step
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.taylor import imaginary_part, is_complex, real_part
 from titop.blocks.basics.tolerances import COMPLEX_STEP
-from titop.blocks.programs.differentiation import graph_of, slopes
+from titop.blocks.programs.differentiation import slopes
 from titop.blocks.programs.graph import Graph
+from titop.blocks.programs.loops import graph_of
 
 #: Steps of second derivatives over those of differences, and their direction in the complex plane.
 _SECOND, _DIAGONAL = 0.1, np.exp(0.25j * np.pi)

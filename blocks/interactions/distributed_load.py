@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,10 +16,12 @@ from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.rods.discretisation import MAX_POINTS, RodNumbers, gauss_points, pack_to_places
 from titop.blocks.bodies.rods.recursion import RodMotion
 from titop.blocks.bodies.rods.rod import Rod
+from titop.blocks.bodies.water.immersion import wrenches_to_efforts
 from titop.blocks.contract.block import Block, ParameterFields, PortRef
 from titop.blocks.contract.fields import Field, choice, optional, scalar, switch
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import BodyInteraction
+from titop.blocks.programs.loops import for_each
 
 #: Three numbers (3,), rows (k, 3) at equally distant places with linear interpolation, or a function of X (m).
 Density = Array | Callable[[float], Any]
@@ -230,9 +233,8 @@ class DistributedLoad(BodyInteraction):
         bent, count = RodMotion(self.numbers, motion.q), len(self.wrenches_at_stations)
         wrenches = (self.scale * motion.u[0] if self.driven else self.scale) * self.wrenches_at_stations
         if self.frame == "world":
-            turns = motion.R[1] @ bent.poses()[0][-count:]
-            wrenches = np.einsum("kij,kli->klj", turns, wrenches.reshape(count, 2, 3)).reshape(count, 6)
-        pressed = np.einsum("kij,ki->j", bent.jacobians()[-count:], wrenches)
+            wrenches = for_each(partial(_turned, motion.R[1]), bent.poses()[0][-count:], wrenches, of=motion.R[1])[0]
+        pressed = wrenches_to_efforts(bent.jacobians()[-count:], wrenches)
         return np.array([np.zeros(6), pressed[:6]]), pressed[6:]
 
     def stored(self, motion: TargetMotion) -> Any:
@@ -282,3 +284,8 @@ class DistributedLoad(BodyInteraction):
         """Return the numbers of the densities, none for functions, and the scale."""
         densities = (density_fields(field, getattr(self, field), unit) for field, unit in self._densities.items())
         return {name: entry for fields in densities for name, entry in fields.items()} | super().parameter_fields()
+
+
+def _turned(base: Array, rotations: Array, wrenches: Array) -> tuple[Array, ...]:
+    """Return wrenches (k, 6) in the inertial frame in the axes of sections, which are turned by `rotations` from a base."""
+    return (np.einsum("kij,kli->klj", base @ rotations, wrenches.reshape(-1, 2, 3)).reshape(-1, 6),)

@@ -18,6 +18,7 @@ from titop.blocks.bodies.rods.recursion import RodMotion
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.bodies.soft.law_programs import PLACE, POINT_SIZE
 from titop.blocks.bodies.soft.soft_body import SoftBody
+from titop.blocks.bodies.water.immersion import wrenches_to_efforts
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import opposite_wrenches, relative_rates
 from titop.blocks.interactions.shape import Shape
@@ -165,7 +166,7 @@ class RodSpheres(Carried):
         rotations, places = (part[-count:] for part in bent.poses())
         turned = [motion.R[1] @ np.array([touch.force, touch.torque]).T for touch in touches]
         wrenches = np.array([(R.T @ pair).T.ravel() for R, pair in zip(rotations, turned, strict=True)])
-        pressed = np.einsum("kij,ki->j", bent.jacobians()[-count:], wrenches)
+        pressed = wrenches_to_efforts(bent.jacobians()[-count:], wrenches)
         return np.array([pressed[:6], self._on_shape(motion, places, touches)]), pressed[6:]
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import numbers
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -17,7 +17,19 @@ import numpy as np
 
 from titop.blocks.basics.choices import Undecided
 from titop.blocks.basics.spatial import Array
-from titop.blocks.programs.program import CONSTANT, INPUT, OPERATIONS, TOTAL, TOTALS, Output, PointLoop, Program, Value
+from titop.blocks.programs.program import (
+    CONSTANT,
+    EACH,
+    INPUT,
+    LOOP,
+    OPERATIONS,
+    TOTAL,
+    TOTALS,
+    Output,
+    Program,
+    ProgramLoop,
+    Value,
+)
 
 #: Tells which way a branch on an unknown truth goes; see `branches`.
 ANSWER: ContextVar[Callable[[Unknown], bool] | None] = ContextVar("answer", default=None)
@@ -46,8 +58,9 @@ class Graph:
         self._sources: list[tuple[int, ...]] = []
         self._recorded: dict[tuple[str, tuple[Any, ...]], Unknown] = {}
         self._nominal, self._numbers = nominal or {}, dict[int, float]()
-        self.loops: list[PointLoop] = []
-        self._looped: dict[tuple[str, tuple[int, ...], bytes], int] = {}
+        self.loops: list[ProgramLoop] = []
+        self._looped: dict[tuple[Any, ...], Unknown] = {}
+        self._arrays, self._programs = dict[int, Array](), dict[str, Program]()
         #: How many values are recorded at most.
         self.limit = math.inf
 
@@ -61,7 +74,7 @@ class Graph:
             self._recorded[value] = number
             self.values.append(value)
             self._known.append(arguments[0] if operation == CONSTANT else number)
-            of_loop = self.loops[arguments[0]].shared if operation == TOTAL else ()
+            of_loop = self.loops[arguments[0]].given if operation == LOOP else arguments[:1] if operation == TOTAL else ()
             self._sources.append(arguments if operation in OPERATIONS else of_loop)
         return number
 
@@ -80,24 +93,48 @@ class Graph:
         known = float(number) + 0.0
         return self.put(CONSTANT, known if known == known else math.nan).place
 
-    def summed(self, program: Program, shared: Iterable[Any], points: Array) -> Array:
-        """Return what a program of many points sums (k), for numbers that they share and what each has: see `PointLoop`."""
-        loop = PointLoop(program, tuple(map(self.place, shared)), points)
-        key = program.identity, loop.shared, points.tobytes()
+    def looped(
+        self, program: Program, shared: Iterable[Any], points: Array, carried: Iterable[Any] = (), loads: Iterable[Any] = ()
+    ) -> Unknown:
+        """Return the run of a loop, of numbers: see `ProgramLoop`."""
+        places = [tuple(map(self.place, numbers)) for numbers in (shared, carried, loads)]
+        loop = ProgramLoop(program, places[0], points, *places[1:])
+        key = program.identity, loop.given, points.shape, points.tobytes()
         if key not in self._looped:
-            self._looped[key] = len(self.loops)
             self.loops.append(loop)
-        return array_of([self.put(TOTAL, self._looped[key], k) for k in range(len(program.outputs[TOTALS].values))])
+            self._looped[key] = self.put(LOOP, len(self.loops) - 1)
+        return self._looped[key]
+
+    def looped_again(self, loop: ProgramLoop, number: Callable[[int], Any]) -> Unknown:
+        """Return the run of a loop of other numbers in place of the values that it takes."""
+        shared, carried, loads = (map(number, part) for part in (loop.shared, loop.carried, loop.loads))
+        return self.looped(loop.program, shared, loop.points, carried, loads)
+
+    def result(self, run: Unknown, place: int) -> Any:
+        """Return a result of a loop that is run: a float if it is a constant."""
+        loop = self.loops[run.value.arguments[0]]
+        (totals, carried, each), outputs = loop.sizes, loop.program.outputs
+        if totals <= place < totals + carried:
+            return self.put(TOTAL, run.place, place)
+        at = outputs[TOTALS].values[place] if place < totals else outputs[EACH].values[(place - totals - carried) % each]
+        operation, arguments = loop.program.values[at]
+        if operation == CONSTANT:
+            return arguments[0] * (len(loop.points) if place < totals else 1.0)
+        return self.put(TOTAL, run.place, place)
+
+    def interned(self, program: Program) -> Program:
+        """Return the first of all programs that are the same."""
+        return self._programs.setdefault(program.identity, program)
 
     def sources(self, place: int) -> tuple[int, ...]:
         """Return the values that a value is computed from."""
         return self._sources[place]
 
-    def needed(self, places: Iterable[int]) -> list[int]:
-        """Return all values from which some follow, these included, in order."""
+    def needed(self, places: Iterable[int], first: int = 0, known: Container[int] = ()) -> list[int]:
+        """Return all values from which some follow, these included, in order: from a first one on, and without known ones."""
         found, waiting = set[int](), list(places)
         while waiting:
-            if (place := waiting.pop()) not in found:
+            if (place := waiting.pop()) not in found and place >= first and place not in known:
                 found.add(place)
                 waiting += self._sources[place]
         return sorted(found)
@@ -105,18 +142,19 @@ class Graph:
     def nominal(self, place: int) -> float:
         """Return what a value is at the nominal inputs."""
         if place not in self._numbers:
-            for k in self.needed([place]):
-                if k in self._numbers:
-                    continue
+            for k in self.needed([place], known=self._numbers):
                 operation, arguments = self.values[k]
                 if operation == INPUT:
                     self._numbers[k] = float(self._nominal[arguments[0]][arguments[1]])
                 elif operation == CONSTANT:
                     self._numbers[k] = arguments[0]
-                elif operation == TOTAL:
+                elif operation == LOOP:
                     loop = self.loops[arguments[0]]
-                    shared = np.array([self._numbers[j] for j in loop.shared])
-                    self._numbers[k] = float(loop.program.at_points(shared, loop.points)[0][arguments[1]])
+                    parts = (loop.shared, loop.carried, loop.loads)
+                    self._arrays[k] = loop.run(*(np.array([self._numbers[j] for j in part]) for part in parts))
+                    self._numbers[k] = math.nan
+                elif operation == TOTAL:
+                    self._numbers[k] = float(self._arrays[arguments[0]][arguments[1]])
                 else:
                     self._numbers[k] = _known(operation, *(self._numbers[argument] for argument in arguments))
         return self._numbers[place]
@@ -129,23 +167,32 @@ class Graph:
         """Return the program of arrays of numbers, known and unknown; unknowns are of inputs with these names and sizes."""
         arrays = {name: np.asarray(output, dtype=object) for name, output in outputs.items()}
         places = {name: [self.place(number) for number in array.ravel()] for name, array in arrays.items()}
-        order = {place: k for k, place in enumerate(self.needed(place for row in places.values() for place in row))}
-        used = {
-            k: n for n, k in enumerate(dict.fromkeys(self.values[k].arguments[0] for k in order if self.values[k][0] == TOTAL))
-        }
+        wanted, needed, loops = dict[int, set[int]](), {place for row in places.values() for place in row}, dict[int, Any]()
+        for place in range(max(needed, default=-1), -1, -1):  # of loops no more than what is asked of them
+            if place not in needed:
+                continue
+            operation, arguments = self.values[place]
+            if operation == TOTAL:
+                wanted.setdefault(arguments[0], set()).add(arguments[1])
+            if operation == LOOP:
+                loops[place] = self.loops[arguments[0]].only(wanted[place])
+            needed.update(loops[place][0].given if operation == LOOP else self._sources[place])
+        order = {place: k for k, place in enumerate(sorted(needed))}
+        used = {place: k for k, place in enumerate(sorted(loops))}
         values = []
-        for operation, arguments in (self.values[place] for place in order):
-            if operation in OPERATIONS:
-                arguments = tuple(order[k] for k in arguments)
-            elif operation == TOTAL:
-                arguments = used[arguments[0]], arguments[1]
-            values.append(Value(operation, arguments))
-        loops = (self.loops[k] for k in used)
+        for place in order:
+            value = self.values[place]
+            if value.operation == LOOP:
+                value = Value(LOOP, (used[place],))
+            elif value.operation == TOTAL:
+                run, entry = value.arguments
+                value = Value(TOTAL, (run, loops[run][1][entry]))
+            values.append(value.moved(order))
         return Program(
             dict(inputs),
             tuple(values),
             {name: Output(tuple(order[k] for k in row), arrays[name].shape) for name, row in places.items()},
-            tuple(loop._replace(shared=tuple(order[k] for k in loop.shared)) for loop in loops),
+            tuple(loops[place][0].moved(order) for place in used),
         )
 
 

@@ -1,9 +1,9 @@
 """Straight-line programs as machine code, by LLVM alone; see `titop.blocks.programs.program`.
 
-A program of many points becomes a loop over them. What depends on shared numbers alone is computed before it, what depends on
-these and on the points' z once for neighbours of equal z: sections of a body along z. The program of a whole system becomes
-functions of some hundred operations each, called one after the other, that share a room for what one leaves to others: the time
-that LLVM takes then grows with their number alone.
+A program of many points becomes a loop over them, which may carry numbers from one to the next. What depends on shared numbers
+alone is computed before it, what depends on these and on the points' z once for neighbours of equal z: sections of a body along
+z. The program of a whole system becomes functions of some hundred operations each, called one after the other, that share a
+room for what one leaves to others: the time that LLVM takes then grows with their number alone.
 """
 
 from __future__ import annotations
@@ -16,19 +16,23 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 
 from titop.blocks.programs.program import (
+    CARRIED,
     CONSTANT,
     EACH,
     INPUT,
     LOADS,
+    LOOP,
+    NEXT,
     ONCE,
     OPERATIONS,
     OWN,
     SHARED,
     TOTAL,
     TOTALS,
-    PointLoop,
     Program,
+    ProgramLoop,
 )
+from titop.blocks.programs.rooms import neighbours, rooms
 from titop.blocks.programs.turning_numbers import COSINE, FAR, HALF_PI, SINE
 from titop.solvers.native.calling import python_function, stacked_function
 from titop.solvers.native.identity import LANE_COUNT
@@ -326,7 +330,7 @@ class _PointText(NamedTuple):
     def written(self, name: str) -> str:
         """Return text of the function of a name."""
         program, levels, words = self.program, self._levels(), self.words
-        carried, once = self._carried(levels), program.outputs[ONCE].values
+        kept, once = self._of_sections(levels), program.outputs[ONCE].values
         start = [line for k, value in enumerate(once) for line in words.stored(f"%once{k}", "%results", k, self._name(value))]
         return f"""
 define i64 @{name}({", ".join(f"i64 %{name}_address" for name in ARGUMENTS)}) {{
@@ -338,7 +342,7 @@ entry:
 loop:
   %k = phi i64 [ 0, %entry ], [ %next, %point ]
   %known = phi double [ {_number(float("nan"))}, %entry ], [ %z, %point ]
-{_lines(f"  %kept{k} = phi {words.kind} [ {words.number(0.0)}, %entry ], [ %v{k}, %point ]" for k in carried)}
+{_lines(f"  %kept{k} = phi {words.kind} [ {words.number(0.0)}, %entry ], [ %v{k}, %point ]" for k in kept)}
   %more = icmp slt i64 %k, %count_address
   br i1 %more, label %look, label %done
 look:
@@ -352,7 +356,7 @@ section:
 {_lines(self._of(levels, _SECTIONS, "s"))}
   br label %point
 point:
-{_lines(f"  %v{k} = phi {words.kind} [ %s{k}, %section ], [ %kept{k}, %look ]" for k in carried)}
+{_lines(f"  %v{k} = phi {words.kind} [ %s{k}, %section ], [ %kept{k}, %look ]" for k in kept)}
 {_lines(self._of(levels, _POINTS))}
 {_lines(self._results())}
   %next = add i64 %k, 1
@@ -373,7 +377,7 @@ done:
                 levels.append(_SECTIONS if arguments == (OWN, _SECTION) else _POINTS)
         return levels
 
-    def _carried(self, levels: Sequence[int]) -> list[int]:
+    def _of_sections(self, levels: Sequence[int]) -> list[int]:
         """Return which values of a section are used at its points."""
         program = self.program
         used = {
@@ -382,7 +386,7 @@ done:
             if level == _POINTS and value.operation in OPERATIONS
             for k in value.arguments
         }
-        used |= {*program.outputs[TOTALS].values, *program.outputs[EACH].values}
+        used |= {k for name, output in program.outputs.items() if name != ONCE for k in output.values}
         return sorted(k for k in used if levels[k] == _SECTIONS)
 
     def _section(self) -> Iterator[str]:
@@ -408,11 +412,11 @@ done:
                 yield from self.words.operation(to, operation, own, turned)
 
     def _read(self, to: str, source: str, place: int) -> list[str]:
-        """Return the lines that read a number; what a point has is the same for all lanes."""
-        row = {SHARED: "0", OWN: "%own_row", LOADS: "%load_row"}[source]
+        """Return the lines that read a number; what a point has is the same for all lanes, what is carried is behind totals."""
+        row = {SHARED: "0", OWN: "%own_row", LOADS: "%load_row", CARRIED: f"{len(self.program.outputs[TOTALS].values)}"}[source]
         at = f"{to}.p = add i64 {row}, {place}"
         if source != OWN or not self.words.form:
-            return [at, *self.words.loaded(to, f"%{source}", f"{to}.p")]
+            return [at, *self.words.loaded(to, "%results" if source == CARRIED else f"%{source}", f"{to}.p")]
         kind, one = self.words.kind, f"{to}.n.at = getelementptr double, ptr %own, i64 {to}.p"
         first = f"{to}.f = insertelement {kind} poison, double {to}.n, i64 0"
         alike = f"{kind} poison, <{LANE_COUNT} x i32> zeroinitializer"
@@ -423,52 +427,56 @@ done:
         return self.words.number(arguments[0]) if operation == CONSTANT else f"%{prefix}{k}"
 
     def _results(self) -> Iterator[str]:
-        outputs, words = self.program.outputs, self.words
+        outputs, words, totals = self.program.outputs, self.words, len(self.program.outputs[TOTALS].values)
+        carried = outputs[NEXT].values if NEXT in outputs else ()
         for k, value in enumerate(outputs[TOTALS].values):
             yield from words.loaded(f"%total{k}", "%results", k)
             yield f"%sum{k} = fadd {words.kind} %total{k}, {self._name(value)}"
             yield f"store {words.kind} %sum{k}, ptr %total{k}.at, align 8"
+        for k, value in enumerate(carried):
+            yield from words.stored(f"%next{k}", "%results", totals + k, self._name(value))
         for k, value in enumerate(outputs[EACH].values):
-            yield f"%each{k}p = add i64 %each_row, {len(outputs[TOTALS].values) + k}"
+            yield f"%each{k}p = add i64 %each_row, {totals + len(carried) + k}"
             yield from words.stored(f"%each{k}", "%results", f"%each{k}p", self._name(value))
 
 
 class _SystemText:
-    """The text of the program of a whole system: its parts are functions, and loops over points between them."""
+    """The text of the program of a whole system: its parts are functions, and loops between them."""
 
     def __init__(self, program: Program, words: _Words) -> None:
         self.program, self.words = program, words
         count = sum(value.operation in OPERATIONS for value in program.values)
         self.parts: list[list[int] | int] = list(_parts(program, count if count <= WHOLE else CHUNK))
-        #: In which part each value is computed, and in which it is last asked for by another one.
-        self.made = {k: part for part, values in enumerate(self.parts) if isinstance(values, list) for k in values}
-        self.last: dict[int, int] = {}
-        for part, each in enumerate(self.parts):
-            of_values = (j for k in each for j in program.values[k].arguments) if isinstance(each, list) else ()
-            for j in program.loops[each].shared if isinstance(each, int) else of_values:
-                if self.made.get(j, part) != part:
-                    self.last[j] = part
-        self.slots, self.room = self._slots()
+        #: In which part each value is computed, or the loop run whose result it is.
+        self.made = {
+            k: part for part, values in enumerate(self.parts) for k in (values if isinstance(values, list) else [values])
+        }
+        self.made |= {k: self.made[value.arguments[0]] for k, value in enumerate(program.values) if value.operation == TOTAL}
+        self.places, self.room = rooms(self._lives())
         self.outputs: dict[int, list[tuple[int, int]]] = {}
         for output, (values, _) in enumerate(program.outputs.values()):
             for place, k in enumerate(values):
                 self.outputs.setdefault(k, []).append((output, place))
 
-    def _slots(self) -> tuple[dict[int, int], int]:
-        """Return where values lie that other parts ask for, and how much room that takes."""
-        slots: dict[int, int] = {}
-        free: list[int] = []
-        held: list[tuple[int, int]] = []
-        room = 0
-        for part, values in enumerate(self.parts):
-            free += [slot for end, slot in held if end < part]
-            held = [(end, slot) for end, slot in held if end >= part]
-            for k in values if isinstance(values, list) else ():
-                if k in self.last:
-                    slots[k] = free.pop() if free else room
-                    room = max(room, slots[k] + 1)
-                    held.append((self.last[k], slots[k]))
-        return slots, room
+    def _lives(self) -> Iterator[tuple[int, int, int, int]]:
+        """Yield what lies in the room: loops' results, and values for which other parts ask."""
+        values, last = self.program.values, dict[int, int]()
+        asked = [*self.parts, [k for of in self.program.outputs.values() for k in of.values if values[k].operation == TOTAL]]
+        for part, each in enumerate(asked):
+            if part == len(self.parts):
+                used: Iterable[int] = each if isinstance(each, list) else ()
+            elif isinstance(each, int):
+                used = self.program.loops[values[each].arguments[0]].given
+            else:
+                used = (j for k in each for j in values[k].arguments)
+            for j in used:
+                if self.made.get(j, part) != part:
+                    last[values[j].arguments[0] if values[j].operation == TOTAL else j] = part
+        for part, each in enumerate(self.parts):
+            if isinstance(each, int):
+                yield each, self.program.loops[values[each].arguments[0]].size, part, last[each]
+            else:
+                yield from ((k, 1, part, last[k]) for k in each if k in last)
 
     def written(self) -> str:
         """Return text of the function ``native``, called by numba's convention."""
@@ -477,12 +485,14 @@ class _SystemText:
             f"ptr %m{k}, ptr %p{k}, i64 %n{k}, i64 %b{k}, ptr noalias %data{k}, i64 %e{k}, i64 %s{k}" for k in range(len(names))
         )
         kind, loops = self.words.kind, self.program.loops
-        places = [*(f"data{k}" for k in range(len(names))), "room", *(f"sums{k}" for k in range(len(loops)))]
-        given = [f"ptr %{place}" for place in places]
+        given = [*(f"ptr %data{k}" for k in range(len(names))), "ptr %room"]
+        taken = max((len(loop.shared) + len(loop.loads) for loop in loops), default=0)
+        bodies = {loop.program.identity: loop.program for loop in loops}
+        self.bodies = {identity: f"loop{k}" for k, identity in enumerate(bodies)}
         calls, functions = list[str](), list[str]()
         for part, values in enumerate(self.parts):
             if isinstance(values, int):
-                calls += self._loop_call(values)
+                calls += self._run(values)
             else:
                 calls.append(f"  call void @part{part}({', '.join(given)})")
                 functions.append(f"""
@@ -491,14 +501,16 @@ define internal void @part{part}({", ".join(given)}) noinline {{
   ret void
 }}
 """)
-        sums = [f"  %sums{k} = alloca {kind}, i64 {max(_sizes(loop))}, align 64" for k, loop in enumerate(loops)]
-        points = [self._points(k, loop) for k, loop in enumerate(loops)]
+        points = [_points(k, loop) for k, loop in enumerate(loops)]
+        text = [_PointText(body, self.words).written(self.bodies[identity]) for identity, body in bodies.items()]
         return f"""
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 {_lines(points)}
+{_lines(text)}
 {_lines(functions)}
 define i32 @native(ptr %result, ptr %fault, {native}) {{
   %room = alloca {kind}, i64 {max(self.room, 1)}, align 64
-{_lines(sums)}
+  %taken = alloca {kind}, i64 {max(taken, 1)}, align 64
 {_lines(calls)}
   store i64 0, ptr %result
   ret i32 0
@@ -508,7 +520,7 @@ define i32 @native(ptr %result, ptr %fault, {native}) {{
     def _part(self, part: int, values: Sequence[int]) -> Iterator[str]:
         words, program, known, turned = self.words, self.program, set[int](values), dict[str, str]()
         is_last = part == max(k for k, each in enumerate(self.parts) if isinstance(each, list))
-        mine = [*values, *(k for k in self.outputs if is_last and k not in self.made)]
+        mine = [*values, *(k for k in self.outputs if is_last and self.program.values[k].operation not in OPERATIONS)]
         for k in mine:
             operation, arguments = program.values[k]
             asked = arguments if operation in OPERATIONS else [k]
@@ -518,8 +530,8 @@ define i32 @native(ptr %result, ptr %fault, {native}) {{
                     yield from words.loaded(f"%v{j}", *self._source(j))
             if operation in OPERATIONS:
                 yield from words.operation(f"%v{k}", operation, [self._name(j) for j in arguments], turned)
-            if k in self.slots:
-                yield from words.stored(f"%kept{k}", "%room", self.slots[k], f"%v{k}")
+            if k in self.places:
+                yield from words.stored(f"%kept{k}", "%room", self.places[k], f"%v{k}")
             for output, place in self.outputs.get(k, ()):
                 yield from words.stored(f"%out{output}.{place}", f"%data{len(program.inputs) + output}", place, self._name(k))
 
@@ -528,47 +540,55 @@ define i32 @native(ptr %result, ptr %fault, {native}) {{
         operation, arguments = self.program.values[k]
         if operation == INPUT:
             return f"%data{list(self.program.inputs).index(arguments[0])}", arguments[1]
-        return (f"%sums{arguments[0]}", arguments[1]) if operation == TOTAL else ("%room", self.slots[k])
+        return "%room", self.places[arguments[0]] + arguments[1] if operation == TOTAL else self.places[k]
 
     def _name(self, k: int) -> str:
         operation, arguments = self.program.values[k]
         return self.words.number(arguments[0]) if operation == CONSTANT else f"%v{k}"
 
-    def _loop_call(self, loop: int) -> Iterator[str]:
-        """Yield the lines that call a loop: the numbers that points share are put where the sums then stand."""
-        words, (_, shared, points) = self.words, self.program.loops[loop]
-        yield f"  %shared{loop} = alloca {words.kind}, i64 {max(len(shared), 1)}, align 64"
-        for place, k in enumerate(shared):
-            name = self._name(k)
-            if name.startswith("%"):
-                name = f"%l{loop}.{place}"
-                yield from words.loaded(name, *self._source(k))
-            yield from words.stored(f"%to{loop}.{place}", f"%shared{loop}", place, name)
-        addresses = {"shared": f"%shared{loop}", "own": f"@points{loop}", "loads": f"%shared{loop}", "results": f"%sums{loop}"}
-        for name, at in addresses.items():
-            yield f"  %{name}{loop}.i = ptrtoint ptr {at} to i64"
-        given = ", ".join([f"i64 {len(points)}", *(f"i64 %{name}{loop}.i" for name in addresses)])
-        yield f"  %done{loop} = call i64 @loop{loop}({given})"
+    def _run(self, run: int) -> Iterator[str]:
+        """Yield the lines that run a loop: what it takes is copied, what it carries to where results stand."""
+        words, values, index = self.words, self.program.values, self.program.values[run].arguments[0]
+        loop, results, size = self.program.loops[index], self.places[run], 8 * (LANE_COUNT if self.words.form else 1)
+        for room, first, places in (("taken", 0, loop.shared + loop.loads), ("room", results + loop.sizes[0], loop.carried)):
+            for at, count in neighbours(values, places):
+                name, k = f"%{room}{run}.{at}", places[at]
+                if count > 1:
+                    pointer, source = self._source(k)
+                    yield f"  {name}.to = getelementptr {words.kind}, ptr %{room}, i64 {first + at}"
+                    yield f"  {name}.of = getelementptr {words.kind}, ptr {pointer}, i64 {source}"
+                    copied = f"ptr {name}.to, ptr {name}.of, i64 {count * size}, i1 false"
+                    yield f"  call void @llvm.memcpy.p0.p0.i64({copied})"
+                    continue
+                if values[k].operation != CONSTANT:
+                    yield from words.loaded(name, *self._source(k))
+                yield from words.stored(
+                    f"{name}.to", f"%{room}", first + at, self._name(k) if values[k][0] == CONSTANT else name
+                )
+        yield f"  %loads{run} = getelementptr {words.kind}, ptr %taken, i64 {len(loop.shared)}"
+        yield f"  %results{run} = getelementptr {words.kind}, ptr %room, i64 {results}"
+        given = ("%taken", f"@points{index}", f"%loads{run}", f"%results{run}")
+        for k, pointer in enumerate(given):
+            yield f"  %address{run}.{k} = ptrtoint ptr {pointer} to i64"
+        addresses = "".join(f", i64 %address{run}.{k}" for k in range(len(given)))
+        yield f"  %done{run} = call i64 @{self.bodies[loop.program.identity]}(i64 {len(loop.points)}{addresses})"
 
-    def _points(self, k: int, loop: PointLoop) -> str:
-        numbers = loop.points.ravel().tolist()
-        table = f"[{len(numbers)} x double] [{', '.join(f'double {_number(x)}' for x in numbers)}]"
-        return f"@points{k} = private constant {table}, align 64\n" + _PointText(loop.program, self.words).written(f"loop{k}")
 
-
-def _sizes(loop: PointLoop) -> tuple[int, int]:
-    return len(loop.program.outputs[TOTALS].values) + len(loop.points) * len(loop.program.outputs[EACH].values), 1
+def _points(k: int, loop: ProgramLoop) -> str:
+    """Return text of the table of a loop."""
+    numbers = loop.points.ravel().tolist() or [0.0]
+    table = f"[{len(numbers)} x double] [{', '.join(f'double {_number(x)}' for x in numbers)}]"
+    return f"@points{k} = private constant {table}, align 64"
 
 
 def _parts(program: Program, size: int) -> Iterator[list[int] | int]:
-    """Yield the operations in parts, and between them the loops that the following ones need."""
+    """Yield the operations in parts, and between them the loops."""
     part: list[int] = []
-    called = set[int]()
-    for k, (operation, arguments) in enumerate(program.values):
-        if operation == TOTAL and arguments[0] not in called:
-            called.add(arguments[0])
-            yield part
-            yield arguments[0]
+    for k, (operation, _) in enumerate(program.values):
+        if operation == LOOP:
+            if part:
+                yield part
+            yield k
             part = []
         elif operation in OPERATIONS:
             if len(part) >= size:

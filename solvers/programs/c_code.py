@@ -1,6 +1,7 @@
 """Programs as functions in C: every value named once, in chunks, so that compilers take seconds and caches hold the code.
 
-What later chunks need goes through a work array, whose places are used again. Loops over points become loops in C over a table.
+What later chunks need goes through a work array, whose places are used again; so do the results of loops. These become loops in
+C over a table; loops of one program share its code.
 """
 
 from __future__ import annotations
@@ -12,19 +13,23 @@ from typing import Any
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.tolerances import CANCELLED, EPS, OPEN
 from titop.blocks.programs.program import (
+    CARRIED,
     CONSTANT,
+    EACH,
     INPUT,
     LOADS,
-    ONCE,
+    LOOP,
+    NEXT,
     OPERATIONS,
     OWN,
     SHARED,
     TOTAL,
     TOTALS,
-    PointLoop,
     Program,
+    ProgramLoop,
     Value,
 )
+from titop.blocks.programs.rooms import neighbours, rooms
 from titop.solvers.programs.c_text import SINGLE_EPS, c_number, table
 
 #: Types of numbers in C, by precision.
@@ -114,65 +119,51 @@ class FunctionPrinter:
         for output in outputs:
             for k, value in enumerate(program.outputs[output].values):
                 self._results.setdefault(value, []).append(dialect.entry(output, k))
-        #: Values that are computed, and loops (-1 - loop) before the first of their totals, in order.
+        #: Values that are computed, and loops that are run, in order.
         self._steps = list(self._ordered())
         self._chunks = {step: k // dialect.chunk for k, step in enumerate(self._steps)}
-        self._totals: dict[int, int] = {}
-        self._numbers = 0
-        for loop in (-1 - step for step in self._steps if step < 0):
-            self._totals[loop] = self._numbers
-            self._numbers += len(program.loops[loop].program.outputs[TOTALS].values)
-        self._places = self._stored()
+        self._places, self._numbers = rooms(self._lives())
 
     def _ordered(self) -> Iterator[int]:
-        needed, waiting, loops = set[int](), list(self._results), set[int]()
+        needed, waiting = set[int](), list(self._results)
         while waiting:
             if (k := waiting.pop()) not in needed:
                 needed.add(k)
                 waiting += self._used(k)
-        for k in sorted(needed):
-            operation, arguments = self._values[k]
-            if operation == TOTAL and arguments[0] not in loops:
-                loops.add(arguments[0])
-                yield -1 - arguments[0]
-            elif operation in OPERATIONS:
-                yield k
+        return (k for k in sorted(needed) if self._values[k].operation in OPERATIONS or self._values[k].operation == LOOP)
 
-    def _used(self, step: int) -> Sequence[int]:
-        """Return the values that a step needs, or a value."""
-        if step < 0:
-            return self._program.loops[-1 - step].shared
-        operation, arguments = self._values[step]
-        return self._program.loops[arguments[0]].shared if operation == TOTAL else arguments if operation in OPERATIONS else ()
+    def _used(self, k: int) -> Sequence[int]:
+        """Return the values that a value needs."""
+        operation, arguments = self._values[k]
+        if operation == LOOP:
+            return self._program.loops[arguments[0]].given
+        return arguments if operation in OPERATIONS else arguments[:1] if operation == TOTAL else ()
 
-    def _stored(self) -> dict[int, int]:
-        """Return places in the work array of values that later chunks need."""
+    def _lives(self) -> Iterator[tuple[int, int, int, int]]:
+        """Yield what lies in the work array: loops' results, and values that later chunks need."""
         last: dict[int, int] = {}
-        for step in self._steps:
-            for k in self._used(step):
-                if self._chunks.get(k, self._chunks[step]) < self._chunks[step]:
-                    last[k] = self._chunks[step]
-        places: dict[int, int] = {}
-        free: list[int] = []
-        held: list[tuple[int, int]] = []
-        for step in self._steps:
-            if step in last:
-                free += [place for until, place in held if until < self._chunks[step]]
-                held = [each for each in held if each[0] >= self._chunks[step]]
-                if not free:
-                    free.append(self._numbers)
-                    self._numbers += 1
-                places[step] = free.pop()
-                held.append((last[step], places[step]))
-        return places
+        for k, step in enumerate(self._steps):
+            for used in self._used(step):
+                last[self._kept(used)] = k
+        last |= {self._kept(k): len(self._steps) for k in self._results if self._values[k].operation == TOTAL}
+        for k, step in enumerate(self._steps):
+            operation, arguments = self._values[step]
+            if operation == LOOP:
+                yield step, self._program.loops[arguments[0]].size, k, last[step]
+            elif last.get(step, k) // self._dialect.chunk > self._chunks[step]:
+                yield step, 1, k, last[step]
+
+    def _kept(self, k: int) -> int:
+        """Return which value is kept where a value is needed: of a result the loop."""
+        return self._values[k].arguments[0] if self._values[k].operation == TOTAL else k
 
     def printed(self) -> CFunction:
         """Return the function."""
         count = max(self._chunks.values(), default=0) + 1
-        loops = {loop: self._loop(self._program.loops[loop], f"{self._name}_loop_{loop}") for loop in self._totals}
+        loops = self._loops()
         declared, given = ", ".join(self._arguments.values()), ", ".join(self._arguments)
         unused = "".join(f"    (void){name};\n" for name in self._arguments)
-        real, text = self._dialect.precision, "".join(each.text for each in loops.values())
+        real, text = self._dialect.precision, "".join({each.text: "" for each in loops.values()})
         bodies = ["".join(self._lines(chunk)) for chunk in range(count)]
         ends = "".join(
             f"    {target} = {self._number(k, -1)};\n"
@@ -185,25 +176,37 @@ class FunctionPrinter:
                 head = f"{self._dialect.apart} void {self._name}_{k}({declared}, {real} *w)"
                 text += f"{head}\n{{\n{unused}    (void)w;\n{body}}}\n\n"
             bodies = [f"    {self._name}_{k}({given}, w);\n" for k in range(count)]
-        work = f"    {real} w[{self._numbers}];\n" if self._numbers else ""
+        work = f"    {real} w[{self._numbers or 1}];\n" if self._numbers or count > 1 else ""
         text += f"{self._dialect.function} void {self._name}({declared})\n{{\n{work}{unused}{''.join(bodies)}{ends}}}\n\n"
-        operations = sum(step >= 0 for step in self._steps) + sum(each.operations for each in loops.values())
+        operations = sum(loops[step].operations if step in loops else 1 for step in self._steps)
         return CFunction(text, self._numbers + max((each.numbers for each in loops.values()), default=0), operations)
 
     def _lines(self, chunk: int) -> Iterator[str]:
         real = self._dialect.precision
         for step in (step for step, at in self._chunks.items() if at == chunk):
-            if step < 0:
-                loop, shared = -1 - step, self._used(step)
-                numbers = ", ".join(self._number(k, chunk) for k in shared) or self._dialect.number(0.0)
-                yield f"    {{\n        const {real} shared[] = {{{numbers}}};\n"
-                yield f"        {self._name}_loop_{loop}(shared, w + {self._totals[loop]});\n    }}\n"
-                continue
             value = self._values[step]
+            if value.operation == LOOP:
+                yield from self._run(step, chunk)
+                continue
             kind = "int" if value.operation in _TRUTHS else real
             yield f"    const {kind} t{step} = {self._expression(value, chunk)};\n"
             for target in ([f"w[{self._places[step]}]"] if step in self._places else []) + self._results.get(step, []):
                 yield f"    {target} = {self._number(step, chunk)};\n"
+
+    def _run(self, step: int, chunk: int) -> Iterator[str]:
+        """Yield the lines that run a loop: what it takes is copied."""
+        loop, place = self._program.loops[self._values[step].arguments[0]], self._places[step]
+        size = len(loop.shared) + len(loop.loads) or 1
+        yield f"    {{\n        {self._dialect.precision} given[{size}] = {{0}};\n        int i = 0;\n"
+        for target, first, places in (("given", 0, loop.shared + loop.loads), ("w", place + loop.sizes[0], loop.carried)):
+            for at, count in neighbours(self._values, places):
+                one = self._known(places[at], chunk)
+                if count > 1:
+                    copied = f"{target}[{first + at} + i] = w[{one[2:-1]} + i];"
+                    yield f"        for (i = 0; i < {count}; i++) {{ {copied} }}\n"
+                else:
+                    yield f"        {target}[{first + at}] = {self._number(places[at], chunk)};\n"
+        yield f"        (void)i;\n        {self._names[step]}(given, given + {len(loop.shared)}, w + {place});\n    }}\n"
 
     def _expression(self, value: Value, chunk: int) -> str:
         operation, arguments = value
@@ -233,7 +236,7 @@ class FunctionPrinter:
         if operation == INPUT:
             return self._place(*arguments)
         if operation == TOTAL:
-            return f"w[{self._totals[arguments[0]] + arguments[1]}]"
+            return f"w[{self._places[arguments[0]] + arguments[1]}]"
         return f"t{k}" if self._chunks[k] == chunk else f"w[{self._places[k]}]"
 
     def _number(self, k: int, chunk: int) -> str:
@@ -244,32 +247,55 @@ class FunctionPrinter:
         is_truth = self._values[k].operation in _TRUTHS and self._chunks[k] == chunk
         return self._known(k, chunk) if is_truth else f"({self._known(k, chunk)} != 0)"
 
-    def _loop(self, loop: PointLoop, name: str) -> CFunction:
-        """Return a function that sums a program over its points, on which no loads act."""
-        real, plain = self._dialect.precision, self._dialect
-        count, points = len(loop.program.outputs[TOTALS].values), loop.points
+    def _loops(self) -> dict[int, CFunction]:
+        """Return the functions of all loops that are run; loops of one program and one table have one."""
+        self._names: dict[int, str] = {}
+        bodies: dict[str, CFunction] = {}
+        found: dict[tuple[str, bytes], tuple[str, CFunction]] = {}
+        functions: dict[int, CFunction] = {}
+        for step in self._steps:
+            operation, arguments = self._values[step]
+            if operation != LOOP:
+                continue
+            loop = self._program.loops[arguments[0]]
+            key = loop.program.identity, repr(loop.points.shape).encode() + loop.points.tobytes()
+            if key not in found:
+                body, name = f"{self._name}_turn_{len(bodies)}", f"{self._name}_loop_{len(found)}"
+                text = ""
+                if key[0] not in bodies:
+                    bodies[key[0]] = self._turn(loop.program, body)
+                    text = bodies[key[0]].text
+                body = f"{self._name}_turn_{[*bodies].index(key[0])}"
+                found[key] = name, self._loop(loop, name, body, bodies[key[0]], text)
+            self._names[step], functions[step] = found[key]
+        return functions
 
-        def place(of: str, k: int) -> str:
-            return plain.number(0.0) if of == LOADS else plain.entry(of, k)
+    def _turn(self, program: Program, name: str) -> CFunction:
+        """Return a function for one turn."""
+        real = self._dialect.precision
+        arguments = {of: f"const {real} *{of}" for of in (SHARED, OWN, LOADS, CARRIED)}
+        arguments |= {of: f"{real} *{of}" for of in (TOTALS, NEXT, EACH)}
+        outputs = [of for of in (TOTALS, NEXT, EACH) if of in program.outputs]
+        return FunctionPrinter(program, name, outputs, arguments, self._dialect, self._dialect.entry).printed()
 
-        def part(output: str) -> CFunction:
-            arguments = {of: f"const {real} *{of}" for of in (SHARED, OWN)} | {output: f"{real} *{output}"}
-            return FunctionPrinter(loop.program, f"{name}_{output}", [output], arguments, plain, place).printed()
-
-        each, once = part(TOTALS), part(ONCE)
-        text = f"""{each.text}{once.text}{self._dialect.function} void {name}(const {real} *shared, {real} *totals)
+    def _loop(self, loop: ProgramLoop, name: str, body: str, turn: CFunction, text: str) -> CFunction:
+        """Return the function of a loop."""
+        real, zero = self._dialect.precision, self._dialect.number(0.0)
+        (totals, carried, each), (n, width) = loop.sizes, loop.points.shape
+        points = f"    static const {real} points[{n}][{width}] =\n    {table(loop.points, real)};\n" if width else ""
+        own, loads = "points[i]" if width else "shared", len(loop.loads) // n
+        text += f"""{self._dialect.apart} void {name}(const {real} *shared, const {real} *loads, {real} *results)
 {{
-    static const {real} points[{len(points)}][{points.shape[1]}] =
-    {table(points, real)};
-    {real} sum[{count}];
+{points}    {real} sum[{totals or 1}], next[{carried or 1}];
     int i, j;
-    {name}_{ONCE}(shared, points[0], totals);
-    for (i = 0; i < {len(points)}; i++) {{
-        {name}_{TOTALS}(shared, points[i], sum);
-        for (j = 0; j < {count}; j++) {{ totals[j] += sum[j]; }}
+    for (j = 0; j < {totals}; j++) {{ results[j] = {zero}; }}
+    for (i = 0; i < {n}; i++) {{
+        {body}(shared, {own}, loads + {loads} * i, results + {totals}, sum, next, results + {totals + carried} + {each} * i);
+        for (j = 0; j < {totals}; j++) {{ results[j] += sum[j]; }}
+        for (j = 0; j < {carried}; j++) {{ results[{totals} + j] = next[j]; }}
     }}
 }}
 
 """
-        numbers = count + len(loop.shared) + max(each.numbers, once.numbers)
-        return CFunction(text, numbers, once.operations + len(points) * (each.operations + count))
+        numbers = totals + carried + len(loop.shared) + len(loop.loads) + turn.numbers
+        return CFunction(text, numbers, n * (turn.operations + totals))

@@ -37,7 +37,8 @@ from titop.solvers.sensitivities.inertial_parameters import refuse_field
 from titop.solvers.signals.lines_and_sections import is_rod
 from titop.solvers.signals.quantities import DEPENDENT, Quantity
 
-#: Operations of a function beyond which a warning comes, and none is made: LLVM takes 0.1 s, gcc 0.16 s for a thousand.
+#: Operations of a function, of loops once, beyond which a warning comes, and none is made: LLVM takes 0.1 s, gcc 0.16 s for a
+#: thousand.
 LONG, LONGEST = 20_000, 200_000
 #: So many times as many are recorded at most, in some seconds: a third to two thirds of what is recorded is left out again.
 _MOST = 5
@@ -514,8 +515,7 @@ def traced(function: str, recorded: Recorded) -> Program:
 
 def check_length(where: str, program: Program, mechanism: Mechanism) -> None:
     """Warn of a program whose compilation takes long, before it begins. Raises `ModelError` of one that takes half a minute."""
-    count = sum(len(each.values) for each in (program, *(loop.program for loop in program.loops)))
-    if count > LONG:
+    if (count := program.length) > LONG:
         finding = _too_long(where, f"{count} operations", mechanism)
         if count > LONGEST:
             raise ModelError(finding)
@@ -524,7 +524,7 @@ def check_length(where: str, program: Program, mechanism: Mechanism) -> None:
 
 def _too_long(where: str, got: str, mechanism: Mechanism) -> Finding:
     rods = ", ".join(block.name for block in mechanism.assembly.blocks_with_coordinates if is_rod(block))
-    advice = f"give {rods} fewer points and coordinates" if rods else "take the model's own function, which has loops"
+    advice = f"give {rods} fewer coordinates" if rods else "take the model's own function, which has loops"
     return Finding("long-program", where, got, f"up to {LONG}, compiled in seconds", advice)
 
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 
 from titop.blocks.basics.tolerances import CANCELLED, TYPED
-from titop.blocks.programs.program import CONSTANT, INPUT, OPERATIONS, Output, Program, Value
+from titop.blocks.programs.program import CONSTANT, INPUT, Output, Program, Value
 
 #: Pivots, each over what it was, by which programs say whether they can be trusted; and the one number of all, behind them.
 HEALTH, TRUST = "health", "trust"
@@ -39,8 +39,8 @@ def trusted(program: Program, quaternions: Sequence[int] = ()) -> Program:
         numbers |= {("q", start + k): put("divide", x, norm) for k, x in enumerate(parts)}
     new = list[int]()
     for operation, arguments in program.values:
-        own = [new[k] for k in arguments] if operation in OPERATIONS else arguments
-        new.append(numbers[arguments] if operation == INPUT else put(operation, *own))  # type: ignore[index]
+        moved = Value(operation, arguments).moved(new)
+        new.append(numbers[arguments] if operation == INPUT else put(operation, *moved.arguments))  # type: ignore[index]
     outputs = {name: Output(tuple(new[k] for k in places), shape) for name, (places, shape) in program.outputs.items()}
     healths = outputs.pop(HEALTH, Output((), ())).values
     watched += dict.fromkeys(k for output in outputs.values() for k in output.values)
@@ -48,6 +48,6 @@ def trusted(program: Program, quaternions: Sequence[int] = ()) -> Program:
     trust = joined("add", [zero, *(put("multiply", k, zero) for k in watched)])
     if truths:
         trust = put("select", joined("and", truths), trust, put(CONSTANT, math.nan))
-    loops = tuple(loop._replace(shared=tuple(new[k] for k in loop.shared)) for loop in program.loops)
+    loops = tuple(loop.moved(new) for loop in program.loops)
     outputs[TRUST] = Output((*healths, trust), (len(healths) + 1,))
     return dataclasses.replace(program, values=tuple(values), outputs=outputs, loops=loops)

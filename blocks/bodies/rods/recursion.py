@@ -14,15 +14,16 @@ two radians. All functions accept complex displacements.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from math import factorial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.spatial import Array, below, cross, entrywise, where
+from titop.blocks.basics.spatial import Array, below, cross, entrywise, mirrored, where
 from titop.blocks.bodies.rods.discretisation import RodNumbers, as_twists
 from titop.blocks.bodies.water.immersion import skews
+from titop.blocks.programs.loops import for_each, repeated, summed
 
 #: Below this squared angle (rad^2) the series are used; there the first of its terms that is left out is below 1e-19.
 _SERIES = 4.0
@@ -157,105 +158,123 @@ class RodMotion:
     """A rod's sections at a configuration q (n): those at its points, then those at its ports."""
 
     def __init__(self, numbers: RodNumbers, q: Array) -> None:
-        self._numbers = numbers
-        h = numbers.steps[:, None, None]
-        self._phi = _along(numbers)
-        xi = as_twists(numbers.reference) + self._phi @ q
+        self._numbers, rows = numbers, (numbers.steps, numbers.reference, numbers.shapes)
+        found = for_each(lambda *step: self._step(q, *step), *rows, of=q)
+        #: The displacements Omega (k, 6) of all steps, intervals then ports, and these by q; poses, X, T and Z.
+        self._displacement, self._onto, self._rotation, self._position, self._X, self._tangent, self._Z = found
+
+    def _step(self, q: Array, steps: Array, reference: Array, shapes: Array) -> tuple[Array, ...]:
+        h, phi = steps[:, None, None], _along(self._numbers.components, shapes)
+        xi = as_twists(reference) + phi @ q
         first, second = np.moveaxis(adjoint(xi), 1, 0)
-        phi1, phi2 = np.moveaxis(self._phi, 1, 0)
-        #: The displacements Omega (k, 6) of all steps: intervals, then ports.
-        self._displacement = _displacements(numbers, xi, first)
-        self._onto = 0.5 * h * (phi1 + phi2) + _MAGNUS * h**2 * (first @ phi2 - second @ phi1)
-        self._rotation, self._position, self._X, tangent = exponentials(self._displacement)
-        self._tangent, self._Z = tangent, tangent @ self._onto
-        self._starts = _starts(numbers)
+        phi1, phi2 = np.moveaxis(phi, 1, 0)
+        displacement = _displacements(steps, xi, first)
+        onto = 0.5 * h * (phi1 + phi2) + _MAGNUS * h**2 * (first @ phi2 - second @ phi1)
+        rotation, position, X, tangent = exponentials(displacement)
+        return displacement, onto, rotation, position, X, tangent, tangent @ onto
 
     def poses(self) -> tuple[Array, Array]:
         """Return rotations (s, 3, 3) and positions (s, 3; m) of all sections in the parent port's frame."""
-        return _compose_poses(self._starts, self._rotation, self._position)
+        rotations, positions = _carried(self._numbers, _compose, _BASE, self._rotation, self._position)
+        return rotations, positions
 
     def jacobians(self) -> Array:
         """Return the Jacobians (s, 6, 6 + n) of all sections by ``[V_P; v]``."""
-        n = self._Z.shape[-1]
-        jacobians = [np.eye(6, 6 + n)]
-        for start, X, Z in zip(self._starts, self._X, self._Z, strict=True):
-            J = X @ jacobians[start]
-            J[:, 6:] += Z
-            jacobians.append(J)
-        return np.array(jacobians)
+
+        def step(J: Array, X: Array, Z: Array) -> tuple[Array, ...]:
+            J = X @ J
+            J[..., 6:] += Z
+            return (J,)
+
+        return _carried(self._numbers, step, (np.eye(6, 6 + self._Z.shape[-1]),), self._X, self._Z)[0]
 
     def biases(self, v: Array, twist: Array) -> tuple[Array, Array]:
         """Return twists and accelerations (s, 6 each) of all sections where those of P and of the coordinates are zero.
 
         The acceleration of a step's end relative to its start is ``dZ/dt v + ad(V) Z v``.
         """
-        rates = (self._onto @ v[:, None])[..., 0]
-        xi_rates = self._phi @ v
-        bending = 2.0 * _MAGNUS * self._numbers.steps[:, None] ** 2
-        second = bending * (adjoint(xi_rates[:, 0]) @ xi_rates[:, 1, :, None])[..., 0]
-        relative = (self._tangent @ rates[..., None])[..., 0]
-        turning = tangent_rates(self._displacement, rates) @ rates[..., None] + self._tangent @ second[..., None]
-        twists, accelerations = [twist], [np.zeros(6)]
-        crossing = adjoint(relative)
-        for k, start in enumerate(self._starts):
-            carried = self._X[k] @ twists[start]
-            twists.append(carried + relative[k])
-            accelerations.append(self._X[k] @ accelerations[start] + turning[k, :, 0] - crossing[k] @ carried)
-        return np.array(twists), np.array(accelerations)
+
+        def changes(h: Array, shapes: Array, displacement: Array, onto: Array, tangent: Array) -> tuple[Array, ...]:
+            rates, xi_rates = _times(onto, v), _along(self._numbers.components, shapes) @ v
+            second = 2.0 * _MAGNUS * h[:, None] ** 2 * _times(adjoint(xi_rates[:, 0]), xi_rates[:, 1])
+            return _times(tangent, rates), _times(tangent_rates(displacement, rates), rates) + _times(tangent, second)
+
+        def step(V: Array, A: Array, X: Array, relative: Array, turning: Array) -> tuple[Array, ...]:
+            carried = _times(X, V)
+            return carried + relative, _times(X, A) + turning - _times(adjoint(relative), carried)
+
+        numbers, steps = self._numbers, (self._displacement, self._onto, self._tangent)
+        moving = for_each(changes, numbers.steps, numbers.shapes, *steps, of=v)
+        twists, accelerations = _carried(numbers, step, (twist, np.zeros(6)), self._X, *moving)
+        return twists, accelerations
 
 
 def section_poses(numbers: RodNumbers, q: Array) -> tuple[Array, Array]:
     """Return the `RodMotion.poses` at coordinates (..., n): rotations (..., s, 3, 3) and positions (..., s, 3; m)."""
-    along = _along(numbers)
+    along = _along(numbers.components, numbers.shapes)
     xi = as_twists(numbers.reference) + (along @ q if q.ndim == 1 else np.inner(q, along))
-    return _compose_poses(_starts(numbers), *poses(_displacements(numbers, xi, adjoint(xi[..., 0, :]))))
+    steps = (np.moveaxis(part, q.ndim - 1, 0) for part in poses(_displacements(numbers.steps, xi, adjoint(xi[..., 0, :]))))
+    rotations, positions = _carried(numbers, _compose, _BASE, *steps)
+    return np.moveaxis(rotations, 0, q.ndim - 1), np.moveaxis(positions, 0, q.ndim - 1)
 
 
-def _along(numbers: RodNumbers) -> Array:
+def _along(components: Array, shapes: Array) -> Array:
     """Return what a unit of each coordinate adds to the strains (k, 2, 6, n) at the two places of every step."""
-    along: Array = as_twists(np.eye(6)[numbers.components]).T * numbers.shapes[:, :, None, :]
+    along: Array = as_twists(np.eye(6)[components]).T * shapes[:, :, None, :]
     return along
 
 
-def _displacements(numbers: RodNumbers, xi: Array, first: Array) -> Array:
+def _displacements(steps: Array, xi: Array, first: Array) -> Array:
     """Return the displacements (..., k, 6) of all steps, along which the strains are (..., k, 2, 6), the `first` as ``ad``."""
-    h = numbers.steps[:, None]
-    second = xi[..., 1, :, None]
-    displacements: Array = 0.5 * h * xi.sum(-2) + _MAGNUS * h**2 * (first @ second)[..., 0]
+    h = steps[:, None]
+    displacements: Array = 0.5 * h * xi.sum(-2) + _MAGNUS * h**2 * _times(first, xi[..., 1, :])
     return displacements
 
 
-def _starts(numbers: RodNumbers) -> list[int]:
-    """Return the section from which each step starts: intervals, then ports."""
-    return [*range(len(numbers.fractions) - 1), *numbers.before.tolist()]
+def _times(matrices: Array, vectors: Array) -> Array:
+    product: Array = (matrices @ vectors[..., None])[..., 0]
+    return product
 
 
-def _compose_poses(starts: Sequence[int], rotation: Array, position: Array) -> tuple[Array, Array]:
-    """Return rotations (..., s, 3, 3) and positions (..., s, 3) of all sections from those of steps (k) from their starts."""
-    rotations = np.empty((*rotation.shape[:-3], len(starts) + 1, 3, 3), rotation.dtype)
-    positions = np.empty(rotations.shape[:-1], position.dtype)
-    rotations[..., 0, :, :], positions[..., 0, :] = np.eye(3), 0.0
-    for k, start in enumerate(starts):
-        base = rotations[..., start, :, :]
-        rotations[..., k + 1, :, :] = base @ rotation[..., k, :, :]
-        positions[..., k + 1, :] = positions[..., start, :] + (base @ position[..., k, :, None])[..., 0]
-    return rotations, positions
+#: The pose of a rod's base.
+_BASE = np.eye(3), np.zeros(3)
+
+
+def _compose(base: Array, start: Array, rotation: Array, position: Array) -> tuple[Array, ...]:
+    return base @ rotation, start + _times(base, position)
+
+
+def _carried(
+    numbers: RodNumbers, step: Callable[..., tuple[Array, ...]], base: tuple[Array, ...], *rows: Array
+) -> tuple[Array, ...]:
+    """Return what a step carries from section to section (s, ...): from point to point, and to ports from points before."""
+    points = len(numbers.fractions) - 1
+    inside = repeated(step, base, *(row[:points] for row in rows))
+    ports = for_each(step, *(each[numbers.before] for each in inside), *(row[points:] for row in rows))
+    return tuple(np.concatenate(both) for both in zip(inside, ports, strict=True))
 
 
 def mass_matrix(inertia: Array, jacobians: Array) -> Array:
     """Return the inertia (6 + n, 6 + n; kg, kg m, kg m^2) of sections (s, 4) that move by `jacobians` (s, 6, 6 + n)."""
-    weighted = _weights(inertia)[:, :, None] * jacobians
-    width = jacobians.shape[-1]
-    return jacobians.reshape(-1, width).T @ weighted.reshape(-1, width)
+
+    def of_sections(inertia: Array, jacobians: Array) -> Array:
+        weighted, width = _weights(inertia)[:, :, None] * jacobians, jacobians.shape[-1]
+        return jacobians.reshape(-1, width).T @ weighted.reshape(-1, width)
+
+    return mirrored(summed(of_sections, inertia, jacobians))
 
 
 def gyroscopic(inertia: Array, jacobians: Array, twists: Array, accelerations: Array) -> Array:
     """Return the gyroscopic terms (6 + n; N, N m) of sections with the given twists and accelerations (s, 6 each)."""
-    weights, spins = _weights(inertia), twists[:, 3:]
-    points = accelerations[:, :3] + cross(spins, twists[:, :3])
-    moments = weights[:, 3:] * accelerations[:, 3:] + cross(spins, weights[:, 3:] * spins)
-    forces = np.concatenate([weights[:, :3] * points, moments], axis=1)
-    return np.einsum("sij,si->j", jacobians, forces)
+
+    def of_sections(inertia: Array, jacobians: Array, twists: Array, accelerations: Array) -> Array:
+        weights, spins = _weights(inertia), twists[:, 3:]
+        points = accelerations[:, :3] + cross(spins, twists[:, :3])
+        moments = weights[:, 3:] * accelerations[:, 3:] + cross(spins, weights[:, 3:] * spins)
+        forces = np.concatenate([weights[:, :3] * points, moments], axis=1)
+        return np.einsum("sij,si->j", jacobians, forces)
+
+    return summed(of_sections, inertia, jacobians, twists, accelerations)
 
 
 def _weights(inertia: Array) -> Array:

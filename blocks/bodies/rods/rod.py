@@ -15,6 +15,7 @@ from titop.blocks.bodies.rods.rod_sections import RodSections
 from titop.blocks.bodies.rods.strains import LINEAR_FIRST
 from titop.blocks.bodies.water.immersion import Water, moving_wrenches, sum_over_sections, wrenches_to_efforts
 from titop.blocks.contract.law import LawTerms
+from titop.blocks.programs.loops import for_each
 
 
 class Rod(RodSections):
@@ -123,7 +124,8 @@ class Rod(RodSections):
         return None if water is None else (water, RodMotion(self.numbers, q).jacobians()[: self._points])
 
     def _in_places(self, vector: Array, q: Array) -> Array:
-        return vector @ RodMotion(self.numbers, q).poses()[0][: self._points]
+        rotations = RodMotion(self.numbers, q).poses()[0][: self._points]
+        return for_each(lambda rotations: (vector @ rotations,), rotations, of=vector)[0]
 
     def elastic_energy(self, q: Array) -> Any:
         """Return the elastic energy ``q^T K q / 2`` (J)."""
@@ -151,7 +153,8 @@ class Rod(RodSections):
         """Return ``M x + h`` (6 + n): the wrenches of the accelerated sections, without forming M."""
         inside = slice(self._points)
         jacobians, (twists, biases) = motion.jacobians()[inside], motion.biases(v, twist)
-        return self._gyroscopic(jacobians, twists[inside], biases[inside] + jacobians @ x)
+        accelerations = for_each(lambda bias, jacobian: (bias + jacobian @ x,), biases[inside], jacobians, of=x)[0]
+        return self._gyroscopic(jacobians, twists[inside], accelerations)
 
     def _gyroscopic(self, jacobians: Array, twists: Array, accelerations: Array) -> Array:
         """Return the gyroscopic efforts (6 + n) of sections and of the added mass, at P and along the coordinates."""

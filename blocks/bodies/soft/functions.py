@@ -18,8 +18,9 @@ from numpy.polynomial import Polynomial, legendre
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT
-from titop.blocks.programs.differentiation import graph_of, jacobian
+from titop.blocks.programs.differentiation import jacobian
 from titop.blocks.programs.graph import Unknown, array_of
+from titop.blocks.programs.loops import graph_of
 from titop.blocks.programs.program import INPUT
 
 

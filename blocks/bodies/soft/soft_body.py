@@ -12,7 +12,7 @@ from titop.blocks.bodies.soft.law_programs import MASS, LawPrograms
 from titop.blocks.bodies.soft.soft_data import SoftData
 from titop.blocks.contract.description import MassProperties, Picture
 from titop.blocks.contract.law import LawTerms
-from titop.blocks.programs.differentiation import summed, totals_of
+from titop.blocks.programs.loops import summed, totals_of
 from titop.blocks.programs.program import Program
 
 
@@ -74,21 +74,23 @@ class SoftBody(SoftData):
     def mass_matrix(self, q: Array) -> Array:
         """Return the inertia of the points about P."""
 
-        def inertia(shared: Array, points: Array) -> Array:
+        shared = self.shared(q)
+
+        def inertia(points: Array) -> Array:
             G = self._columns(shared, points)[2]
             return np.einsum("kri,k,krj->ij", G, points[:, MASS], G)
 
-        return mirrored(summed(inertia, self.shared(q), self.points))
+        return mirrored(summed(inertia, self.points, of=shared))
 
     def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
-        def needed(shared: Array, points: Array) -> Array:
-            motion = shared[3 * self.nv : 3 * self.nv + 6]
+        shared, spin = self.shared(q, v, twist=twist), skew(twist[3:])
+
+        def needed(points: Array) -> Array:
             p, (u, b), G = self._columns(shared, points)
-            spin = skew(motion[3:])
-            accelerations = b + (motion[:3] + p @ spin.T + 2.0 * u) @ spin.T
+            accelerations = b + (twist[:3] + p @ spin.T + 2.0 * u) @ spin.T
             return np.einsum("kri,k,kr->i", G, points[:, MASS], accelerations)
 
-        return summed(needed, self.shared(q, v, twist=twist), self.points)
+        return summed(needed, self.points, of=shared)
 
     def _columns(self, shared: Array, points: Array) -> tuple[Array, tuple[Array, Array], Array]:
         """Return positions (k, 3), (u, b) for zero ``[A_P; a]``, and their Jacobians (k, 3, 6 + n)."""

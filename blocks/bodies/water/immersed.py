@@ -44,6 +44,7 @@ from titop.blocks.bodies.water.immersion import (
 )
 from titop.blocks.contract.block import Block, ParameterFields
 from titop.blocks.contract.fields import Field, Kept, optional, scalar, vector
+from titop.blocks.programs.loops import summed
 
 
 class Immersed(Block):
@@ -84,8 +85,13 @@ class Immersed(Block):
         if (places := self._water_at(q)) is None:
             return super().stream_efforts(q, v, twist, rotation)
         water, jacobians = places
-        current = self._in_places(rotation.T @ water.current, q)
-        return wrenches_to_efforts(jacobians, stream_wrenches(water, jacobians @ np.concatenate([twist, v]), current))
+        current, moving, kept = self._in_places(rotation.T @ water.current, q), np.concatenate([twist, v]), water.streaming
+
+        def of_sections(jacobians: Array, current: Array, *parts: Array) -> Array:
+            wrenches = stream_wrenches(Water(water.current, *parts), jacobians @ moving, current)
+            return wrenches_to_efforts(jacobians, wrenches)
+
+        return summed(of_sections, jacobians[kept], current[kept], *(part[kept] for part in water[1:]), of=moving)
 
 
 # -- rigid bodies --------------------------------------------------------------------------------------------------------------

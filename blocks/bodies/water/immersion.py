@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.choices import everywhere
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.spatial import Array, cross, skew
+from titop.blocks.basics.spatial import Array, cross, mirrored, skew
 from titop.blocks.basics.user_functions import sampled
 from titop.blocks.bodies.water.fluid import Coefficients, Fluid, matrix_findings, of_direction
+from titop.blocks.programs.loops import for_each, summed
 
 
 class Water(NamedTuple):
@@ -42,6 +44,12 @@ class Water(NamedTuple):
         drags = self.quadratic.any() or self.linear.any() or self.spinning.any()
         return bool(drags or (self.moves_along and self.current.any()))
 
+    @property
+    def streaming(self) -> Array:
+        """Which sections (s) there are forces on beside buoyancy."""
+        some: Array = np.array([_is_some(part).any(axis=(1, 2)) for part in self[2:]])
+        return np.logical_or.reduce(some)
+
 
 def weightless(water: Water) -> Array:
     """Return the inertia (s, 6, 6) of sections on which gravity does not act: of displaced fluid and added mass."""
@@ -63,18 +71,26 @@ def skews(vectors: Array) -> Array:
 
 def sum_over_sections(inertia: Array, jacobians: Array) -> Array:
     """Return the inertia (6 + n, 6 + n) of sections (s, 6, 6) that move by `jacobians` (s, 6, 6 + n)."""
-    width = jacobians.shape[-1]
-    return jacobians.reshape(-1, width).T @ (inertia @ jacobians).reshape(-1, width)
+
+    def of_sections(inertia: Array, jacobians: Array) -> Array:
+        width = jacobians.shape[-1]
+        return jacobians.reshape(-1, width).T @ (inertia @ jacobians).reshape(-1, width)
+
+    return mirrored(summed(of_sections, inertia, jacobians))
 
 
 def wrenches_to_efforts(jacobians: Array, wrenches: Array) -> Array:
     """Return the efforts (6 + n) on the body from wrenches (s, 6) on sections."""
-    return np.einsum("sij,si->j", jacobians, wrenches)
+    return summed(lambda jacobians, wrenches: np.einsum("sij,si->j", jacobians, wrenches), jacobians, wrenches)
 
 
 def moving_wrenches(added: Array, twists: Array, accelerations: Array) -> Array:
     """Return the wrenches (s, 6) ``A dV/dt - ad(V)^T A V`` of the added mass."""
-    return _times(added, accelerations) + _coadjoint(twists, _times(added, twists))
+
+    def of_sections(added: Array, twists: Array, accelerations: Array) -> tuple[Array, ...]:
+        return (_times(added, accelerations) + _coadjoint(twists, _times(added, twists)),)
+
+    return for_each(of_sections, added, twists, accelerations)[0]
 
 
 def stream_wrenches(water: Water, twists: Array, current: Array) -> Array:
@@ -104,9 +120,15 @@ def _times_speed(matrices: Array, vectors: Array, flow: Array) -> Array:
 
     For a zero matrix the speed is not computed, since at rest it has no time derivatives.
     """
-    product, some = 0.0 * _times(matrices, vectors), (matrices != 0.0).any(axis=(1, 2))
+    product, some = 0.0 * _times(matrices, vectors), _is_some(matrices).any(axis=(1, 2))
     product[some] = np.sqrt((flow[some] ** 2).sum(axis=1))[:, None] * _times(matrices[some], vectors[some])
     return product
+
+
+def _is_some(numbers: Array) -> Array:
+    """Return which numbers are, or may be, no zeros."""
+    zeros = numbers == 0.0 if numbers.dtype != object else np.frompyfunc(lambda x: everywhere(x == 0.0), 1, 1)(numbers)
+    return ~zeros.astype(bool)
 
 
 def _coadjoint(twists: Array, wrenches: Array) -> Array:

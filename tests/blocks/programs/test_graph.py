@@ -10,6 +10,7 @@ import pytest
 
 from titop.blocks.basics.choices import everywhere, nowhere, select
 from titop.blocks.programs.graph import Graph, applied, array_of, negated
+from titop.blocks.programs.loops import totals_of
 from titop.blocks.programs.program import INPUT, TOTAL
 
 X = np.array([0.7, -0.4, 1.9])
@@ -87,12 +88,13 @@ def test_loops_are_summed_over_points() -> None:
     shared, own = inner.input("shared", 1), inner.input("own", 1)
     sizes = {"shared": 1, "own": 1, "loads": 0}
     squares = inner.program(sizes, {"once": shared, "totals": [(shared[0] * own[0]) ** 2], "each": np.zeros(0)})
-    x, points = outer.input("x", 1)[0], np.array([[1.0], [2.0], [3.0]])
-    total = outer.summed(squares, [2.0 * x], points)[0]
-    assert outer.summed(squares, [2.0 * x], points)[0].place == total.place
+    x, points = outer.input("x", 1), np.array([[1.0], [2.0], [3.0]])
+    total = totals_of(squares, 2.0 * x, points)[0]
+    assert totals_of(squares, 2.0 * x, points)[0].place == total.place
     program = outer.program({"x": 1}, {"y": total + 1.0})
     assert [of.operation for of in program.values].count(TOTAL) == 1
     assert [of.operation for of in program.values].count(INPUT) == 1
     found = program.evaluate({"x": np.array([[0.5], [1.5]])})["y"]
     np.testing.assert_allclose(found, [1.0 + 14.0 + 1.0, 3.0 + 9.0 * 14.0 + 1.0], rtol=1e-15)
-    assert program.operations == 1 + 1 + 2 * 3  # 2 x and its sum; at each point a product and a square
+    assert program.operations == 1 + 2 + 2 * 3  # 2 x and its sums; at each point a product and a square
+    assert program.length == 1 + 2 + 2

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from titop.blocks.programs.differentiation import along, jacobian, replaced, summed, totals_of
+from titop.blocks.programs.differentiation import along, jacobian, replaced
 from titop.blocks.programs.graph import Graph, applied
+from titop.blocks.programs.loops import summed, totals_of
 from titop.blocks.programs.program import OPERATIONS
 
 STEP = 1e-30
@@ -89,7 +90,7 @@ def test_sums_over_points_are_differentiated_as_sums() -> None:
     def share(shared: Any, own: Any) -> Any:
         return np.array([np.sum(np.sin(shared[0] * own[:, 0]))])
 
-    total = summed(share, s, points)
+    total = summed(lambda own: share(s, own), points, of=s)
     first = jacobian(total, list(s), reverse=True)
     second = jacobian(first, list(s))
     found = graph.program({"s": 1}, {"0": total, "1": first, "2": second}).evaluate({"s": np.array([0.8])})

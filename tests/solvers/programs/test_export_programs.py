@@ -16,7 +16,8 @@ from tests.every_kind import SYSTEMS, states
 from tests.solvers.programs.test_tracing import LARGE, WITHOUT
 from titop.blocks.basics.spatial import Array
 from titop.blocks.programs.graph import Graph, chosen_of
-from titop.blocks.programs.program import LOADS, ONCE, OWN, SHARED, TOTAL, TOTALS, Output, PointLoop, Program, Value
+from titop.blocks.programs.loops import for_each, repeated, summed
+from titop.blocks.programs.program import Program
 from titop.solvers.programs.c_code import Dialect, FunctionPrinter
 
 #: Functions of a state, by what they take.
@@ -203,22 +204,19 @@ def test_all_operations_in_chunks(chunk: int, precision: str, tmp_path: Path) ->
 
 
 @needs_compiler
-def test_loops_over_points(tmp_path: Path) -> None:
-    """Sums over points stay loops in C: what each point adds, and what is added once."""
-    sizes = {SHARED: 2, OWN: 3, LOADS: 1}
-    inner = Graph({name: np.zeros(size) for name, size in sizes.items()})
-    s, p, f = (inner.input(name, size) for name, size in sizes.items())
-    totals, once = [p[0] * (s[0] * p[1]).sin(), p[2] * s[1] + p[1] + f[0]], [s[0] * s[1], 0.0]
-    point = inner.program(sizes, {TOTALS: totals, ONCE: once, "each": []})
-    outer = Graph({"q": np.zeros(2)})
-    q = outer.input("q", 2)
-    before = [q[0].cos(), q[0] * q[1]]
-    shared = tuple(each.place for each in before)
-    values = (*outer.values, Value(TOTAL, (0, 0)), Value(TOTAL, (0, 1)))
-    n = len(outer.values)
-    values = (*values, Value("multiply", (n, n + 1)))
+def test_loops(tmp_path: Path) -> None:
+    """What is repeated stays loops in C: rows, what is carried from one to the next, and sums."""
+    graph = Graph()
+    q = graph.input("q", 2)
     points = np.random.default_rng(2).standard_normal((40, 3))
-    program = Program({"q": 2}, values, {"y": Output((n, n + 1, n + 2), (3,))}, (PointLoop(point, shared, points),))
+
+    def values(q: Any) -> Any:
+        turned = for_each(lambda rows: (np.sin(rows * q[0]),), points, of=q)[0]
+        walk = repeated(lambda x, row: (x * 0.5 + row[:2] * q[1],), (q,), turned)[0]
+        return np.concatenate([summed(lambda rows, turned: (rows * turned).sum(axis=0), walk[1:], turned[:, 1:]), walk[-1]])
+
+    program = graph.program({"q": 2}, {"y": values(q)})
+    assert len(program.loops) == 3
     for chunk in (1, 500):
         arguments = {"q": "const double *q", "y": "double *y"}
         printed = FunctionPrinter(program, "f", ["y"], arguments, Dialect("double", function="extern", chunk=chunk)).printed()
@@ -226,9 +224,9 @@ def test_loops_over_points(tmp_path: Path) -> None:
         (tmp_path / "f.c").write_text("#include <math.h>\n" + ";\n".join([*heads, ""]) + printed.text)
         done = compile_c([tmp_path / "f.c"], tmp_path / f"f{chunk}.so", "-shared", "-fPIC")
         assert not done.returncode, done.stderr
-        call, given, found = ctypes.CDLL(str(tmp_path / f"f{chunk}.so")).f, np.array([0.3, -1.2]), np.zeros(3)
+        call, given, found = ctypes.CDLL(str(tmp_path / f"f{chunk}.so")).f, np.array([0.3, -1.2]), np.zeros(4)
         call(*(each.ctypes.data_as(ctypes.c_void_p) for each in (given, found)))
-        right = program.evaluate({"q": given})["y"]
+        right = values(given)
         assert np.abs(found - right).max() <= 1e-13 * np.abs(right).max()  # forty terms, added in another order
 
 
@@ -272,10 +270,33 @@ def test_every_kind_of_system(name: str, tmp_path: Path) -> None:
 
 
 @needs_compiler
+def test_rods_are_loops_over_their_sections(tmp_path: Path) -> None:
+    """More points are more turns, not more text; C is the reference engine to the conditions of a rod's inertia."""
+    printed: list[tuple[int, int]] = []
+    for points in (3, 6):
+        s = tt.System("whip", gravity=[0, 0, -9.81])
+        rod = tt.Rod("whip", 1.0, tt.Section.circle(0.01), 1e7, 1e3, strains={"torsion": 0, "bending_y": 1}, points=points)
+        s.connect("world", rod, tt.Revolute("hinge", axis=[0, 1, 0]))
+        s.connect(rod.port("tip"), tt.RigidBody("bob", 0.1, inertia=1e-4 * np.eye(3)), tt.Weld("end"))
+        m = s.resolve(engine="reference")
+        program = m.program("forward_dynamics")
+        printed.append((program.functions["forward_dynamics"].length, program.operations))
+        tt.export_c(program, tmp_path / f"c{points}", "whip")
+        assert "_turn_0(" in (tmp_path / f"c{points}" / "whip.c").read_text()
+        q, v, tau = np.random.default_rng(0).normal(size=(3, m.nv))
+        found, right = np.zeros(m.nv), m.forward_dynamics(q, v, tau)
+        assert CompiledC(tmp_path / f"c{points}", "whip").call("forward_dynamics", q, v, tau, found) == 0
+        assert np.abs(found - right).max() < 1e-11 * np.abs(right).max()
+        assert np.abs(found - m.forward_dynamics(q, 1.1 * v, tau)).max() > 1e-5 * np.abs(right).max()
+    assert printed[1][0] == printed[0][0]
+    assert printed[1][1] > 1.5 * printed[0][1]
+
+
+@needs_compiler
 @pytest.mark.long
 def test_soft_bodies_stay_loops(tmp_path: Path) -> None:
     m = SYSTEMS["soft bodies"]().resolve(engine="reference")
     tt.export_c(m.program("energy"), tmp_path / "c", "soft")
-    assert "_loop_0(shared, w + 0);" in (tmp_path / "c" / "soft.c").read_text()
+    assert "_loop_0(given, given + " in (tmp_path / "c" / "soft.c").read_text()
     status, said = run_test(tmp_path / "c", "soft")
     assert status == 0, said

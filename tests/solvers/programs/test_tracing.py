@@ -298,7 +298,7 @@ def test_long_programs_are_told_before_they_are_compiled(monkeypatch: pytest.Mon
     s.connect("world", rod, tt.Weld("clamp"))
     model = s.resolve(engine="reference")
     monkeypatch.setattr(tracing, "LONG", 500)
-    with pytest.warns(tt.ModelWarning, match=r"forward_dynamics: got .* operations.*give whip fewer points"):
+    with pytest.warns(tt.ModelWarning, match=r"forward_dynamics: got .* operations.*give whip fewer coordinates"):
         model.program("forward_dynamics")
     monkeypatch.setattr(tracing, "LONGEST", 500)
     for function, got in (

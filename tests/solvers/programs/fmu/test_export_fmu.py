@@ -426,6 +426,7 @@ EXAMPLES = {
     "lander": ((), "touchdown"),
     "compiled_block": ((), None),
     "slider_crank": ((), None),
+    "rod_antenna": ((), None),
 }
 
 
