@@ -77,7 +77,8 @@ class Recorded:
         in_world: bool = False,
         imposed: Array | None = None,
     ) -> None:
-        self.ports, self._in_world, self._imposed = ports, in_world, imposed
+        self.ports, self._in_world = ports, in_world
+        self._imposed = np.zeros(mechanism.nv, dtype=bool) if imposed is None else imposed
         self.graph, self.sizes = Graph(at), {name: len(numbers) for name, numbers in at.items()}
         given = {name: self.graph.input(name, size) for name, size in self.sizes.items()}
         self.given = given
