@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import titop as tt
+from tests.every_kind import SYSTEMS, states
 from tests.solvers.engines.compiled.soft_systems import Array
 from tests.solvers.reference_models import reference_model
 from tests.systems import random_state, random_tree
+from titop.blocks.basics.paths import entry_of
 from titop.solvers.mechanism.system_parameters import perturbed_assembly
 
 
@@ -91,3 +93,20 @@ def test_unknown_names_are_refused_with_a_hint() -> None:
     q, v, a, _ = random_state(model, np.random.default_rng(4))
     with pytest.raises(tt.ModelError, match=r"puck\.mass"):
         model.inverse_dynamics_sensitivities(q, v, a, ["puck.mas"])
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+@pytest.mark.parametrize("kind", ["a planar loop", "gears in a loop"])
+def test_inertias_of_closed_systems_beside_other_parameters(kind: str) -> None:
+    """Asked for alone they come from the regressor of all states at once; beside a placement from each state's constraints."""
+    model = SYSTEMS[kind]().resolve()
+    rows, entries = states(model, 3), ("mass", "com.y", "inertia.zz")
+    names = [name for name in model.parameters() if entry_of(name) in entries]
+    other = next(name for name in model.parameters() if ".placement." in name)
+    given = rows["q"], rows["v"], rows["tau"]
+    alone, beside = (model.forward_dynamics_sensitivities(*given, asked) for asked in (names, [*names, other]))
+    still = model.forward_dynamics_sensitivities(rows["q"], 0.0 * rows["v"], rows["tau"], names)
+    assert len(names) >= 6
+    found, expected, others = (np.array([each[name] for name in names]) for each in (alone, beside, still))
+    assert np.abs(found - expected).max() < 1e-12 * np.abs(expected).max()  # products of some ten numbers of condition 1e2
+    assert np.abs(others - expected).max() > 1e-3 * np.abs(expected).max()
