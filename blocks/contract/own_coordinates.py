@@ -14,7 +14,7 @@ from titop.blocks.basics.taylor import imaginary_part, is_complex, real_part
 from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.blocks.programs.differentiation import slopes
 from titop.blocks.programs.graph import Graph
-from titop.blocks.programs.loops import graph_of
+from titop.blocks.programs.repetition import graph_of
 
 #: Steps of second derivatives over those of differences, and their direction in the complex plane.
 _SECOND, _DIAGONAL = 0.1, np.exp(0.25j * np.pi)

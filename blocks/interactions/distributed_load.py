@@ -21,7 +21,7 @@ from titop.blocks.contract.block import Block, ParameterFields, PortRef
 from titop.blocks.contract.fields import Field, choice, optional, scalar, switch
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import BodyInteraction
-from titop.blocks.programs.loops import for_each
+from titop.blocks.programs.repetition import for_each
 
 #: Three numbers (3,), rows (k, 3) at equally distant places with linear interpolation, or a function of X (m).
 Density = Array | Callable[[float], Any]

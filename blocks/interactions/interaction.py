@@ -19,7 +19,7 @@ from titop.blocks.constraints.closure import Closure
 from titop.blocks.contract.block import Block, PortRef, is_titops_own
 from titop.blocks.contract.fields import put
 from titop.blocks.contract.target_motion import NO_STATES, TargetMotion
-from titop.blocks.programs.loops import graph_of
+from titop.blocks.programs.repetition import graph_of
 
 
 class TargetLoads(NamedTuple):

@@ -18,8 +18,8 @@ from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.blocks.contract.description import Picture
 from titop.blocks.contract.fields import Consumed, Fixed
 from titop.blocks.interactions.line import Chamber, ElasticTendon, Line, Measure, bodies_of
-from titop.blocks.programs.loops import totals_of
 from titop.blocks.programs.program import Program
+from titop.blocks.programs.repetition import totals_of
 
 _MAX_POINTS = 64
 #: Points of a line that pictures show.

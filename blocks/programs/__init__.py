@@ -3,8 +3,8 @@
 - `program`: the program, a value;
 - `graph`: numbers that are not known yet, which record what is done to them;
 - `branches`: functions that branch on such numbers, followed along every path;
-- `loops`: functions that are repeated row by row, which programs have as loops: mapped, carried from one to the next, summed;
+- `repetition`: functions that are repeated row by row, which programs have as loops;
 - `differentiation`: derivatives of what was recorded;
-- `rooms`: where numbers lie while they are needed;
+- `work_room`: where numbers lie while they are needed;
 - `turning_numbers`: of sine and cosine.
 """

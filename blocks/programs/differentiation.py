@@ -15,7 +15,6 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.programs.graph import Graph, Unknown, applied, array_of, chosen_of, product, total
-from titop.blocks.programs.loops import recorded_again
 from titop.blocks.programs.program import (
     CARRIED,
     EACH,
@@ -31,6 +30,7 @@ from titop.blocks.programs.program import (
     Program,
     ProgramLoop,
 )
+from titop.blocks.programs.repetition import recorded_again
 
 #: Derivatives of an operation by its arguments, from these and its result; those that are zero everywhere are left out.
 _SLOPES: dict[str, Callable[..., tuple[Any, ...]]] = {

@@ -32,8 +32,8 @@ from titop.blocks.programs.program import (
     Program,
     ProgramLoop,
 )
-from titop.blocks.programs.rooms import neighbours, rooms
 from titop.blocks.programs.turning_numbers import COSINE, FAR, HALF_PI, SINE
+from titop.blocks.programs.work_room import neighbours, rooms
 from titop.solvers.native.calling import python_function, stacked_function
 from titop.solvers.native.identity import LANE_COUNT
 from titop.solvers.native.kernel import Stage, Unit

@@ -29,7 +29,7 @@ from titop.blocks.programs.program import (
     ProgramLoop,
     Value,
 )
-from titop.blocks.programs.rooms import neighbours, rooms
+from titop.blocks.programs.work_room import neighbours, rooms
 from titop.solvers.programs.c_text import SINGLE_EPS, c_number, table
 
 #: Types of numbers in C, by precision.

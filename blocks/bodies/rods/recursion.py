@@ -23,7 +23,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array, below, cross, entrywise, mirrored, where
 from titop.blocks.bodies.rods.discretisation import RodNumbers, as_twists
 from titop.blocks.bodies.water.immersion import skews
-from titop.blocks.programs.loops import for_each, repeated, summed
+from titop.blocks.programs.repetition import for_each, repeated, summed
 
 #: Below this squared angle (rad^2) the series are used; there the first of its terms that is left out is below 1e-19.
 _SERIES = 4.0

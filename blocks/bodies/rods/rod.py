@@ -15,7 +15,7 @@ from titop.blocks.bodies.rods.rod_sections import RodSections
 from titop.blocks.bodies.rods.strains import LINEAR_FIRST
 from titop.blocks.bodies.water.immersion import Water, moving_wrenches, sum_over_sections, wrenches_to_efforts
 from titop.blocks.contract.law import LawTerms
-from titop.blocks.programs.loops import for_each
+from titop.blocks.programs.repetition import for_each
 
 
 class Rod(RodSections):

@@ -20,8 +20,8 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT
 from titop.blocks.programs.differentiation import jacobian
 from titop.blocks.programs.graph import Unknown, array_of
-from titop.blocks.programs.loops import graph_of
 from titop.blocks.programs.program import INPUT
+from titop.blocks.programs.repetition import graph_of
 
 
 def where(condition: Any, yes: Any, no: Any) -> Any:

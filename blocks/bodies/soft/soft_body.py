@@ -12,8 +12,8 @@ from titop.blocks.bodies.soft.law_programs import MASS, LawPrograms
 from titop.blocks.bodies.soft.soft_data import SoftData
 from titop.blocks.contract.description import MassProperties, Picture
 from titop.blocks.contract.law import LawTerms
-from titop.blocks.programs.loops import summed, totals_of
 from titop.blocks.programs.program import Program
+from titop.blocks.programs.repetition import summed, totals_of
 
 
 class SoftBody(SoftData):

@@ -44,7 +44,7 @@ from titop.blocks.bodies.water.immersion import (
 )
 from titop.blocks.contract.block import Block, ParameterFields
 from titop.blocks.contract.fields import Field, Kept, optional, scalar, vector
-from titop.blocks.programs.loops import summed
+from titop.blocks.programs.repetition import summed
 
 
 class Immersed(Block):

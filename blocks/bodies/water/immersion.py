@@ -20,7 +20,7 @@ from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, cross, mirrored, skew
 from titop.blocks.basics.user_functions import sampled
 from titop.blocks.bodies.water.fluid import Coefficients, Fluid, matrix_findings, of_direction
-from titop.blocks.programs.loops import for_each, summed
+from titop.blocks.programs.repetition import for_each, summed
 
 
 class Water(NamedTuple):

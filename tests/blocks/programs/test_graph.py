@@ -10,8 +10,8 @@ import pytest
 
 from titop.blocks.basics.choices import everywhere, nowhere, select
 from titop.blocks.programs.graph import Graph, applied, array_of, negated
-from titop.blocks.programs.loops import totals_of
 from titop.blocks.programs.program import INPUT, TOTAL
+from titop.blocks.programs.repetition import totals_of
 
 X = np.array([0.7, -0.4, 1.9])
 

@@ -9,8 +9,8 @@ import pytest
 
 from titop.blocks.programs.differentiation import along, jacobian, replaced
 from titop.blocks.programs.graph import Graph, applied
-from titop.blocks.programs.loops import summed, totals_of
 from titop.blocks.programs.program import OPERATIONS
+from titop.blocks.programs.repetition import summed, totals_of
 
 STEP = 1e-30
 #: Some ten operations on numbers of about one.

@@ -16,8 +16,8 @@ from tests.every_kind import SYSTEMS, states
 from tests.solvers.programs.test_tracing import LARGE, WITHOUT
 from titop.blocks.basics.spatial import Array
 from titop.blocks.programs.graph import Graph, chosen_of
-from titop.blocks.programs.loops import for_each, repeated, summed
 from titop.blocks.programs.program import Program
+from titop.blocks.programs.repetition import for_each, repeated, summed
 from titop.solvers.programs.c_code import Dialect, FunctionPrinter
 
 #: Functions of a state, by what they take.

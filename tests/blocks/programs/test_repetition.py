@@ -10,8 +10,8 @@ import pytest
 from titop.blocks.basics.spatial import Array
 from titop.blocks.programs.differentiation import jacobian, replaced
 from titop.blocks.programs.graph import Graph
-from titop.blocks.programs.loops import for_each, repeated, summed
 from titop.blocks.programs.program import CARRIED, LOADS, OWN, Program
+from titop.blocks.programs.repetition import for_each, repeated, summed
 
 RNG = np.random.default_rng(3)
 N, STEP = 5, 1e-30
