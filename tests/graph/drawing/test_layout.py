@@ -136,7 +136,7 @@ class TestGeometry:
                 assert x1 == pytest.approx(closure.x) if line[-2][0] < x1 else x1 == pytest.approx(closure.x + closure.width)
                 assert abs(y1 - closure.y) < closure.height / 2
         closures = [item for item in layout.items if item.box.kind == "closure"]
-        assert Counter(id(closure) for _, closure, *_ in layout.chords) == {id(closure): 2 for closure in closures}
+        assert Counter(id(closure) for _, closure, *_ in layout.chords) == {id(closure): closure.ends for closure in closures}
 
     def test_wires_run_beside_boxes_and_beside_each_other(self, system: tt.System) -> None:
         layout = layout_of(system)
