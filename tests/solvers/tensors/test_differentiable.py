@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import titop as tt
-from examples.benchmarks.functions import chain
 from tests.every_kind import SYSTEMS, states
-from tests.systems import Array
+from tests.systems import Array, random_tree
 from titop.solvers.programs import model_program, tracing
 from titop.solvers.tensors import differentiable
 from titop.solvers.tensors.differentiable import Differentiable, Dynamics, MassMatrix, ProgrammedFunction, TensorModel
@@ -133,8 +132,8 @@ def test_mass_matrices_are_the_models_own(name: str) -> None:
     assert _close(own.weighted(weights, given), programmed.weighted(weights, given), ROUNDING)
     heavy = _function(_arm().with_parameters({"lower.mass": 2.0}), name, MassMatrix)
     assert not _close(heavy.slopes(given), [slopes], 1e-3)
-    long = _function(chain(20), name, MassMatrix)
-    (q,), weights = _given(long, rows=2), rng.normal(size=(2, 400))
+    long = _function(random_tree(np.random.default_rng(0), 20, kinds=["Revolute"]).resolve(), name, MassMatrix)
+    (q,), weights = _given(long, rows=2), rng.normal(size=(2, long.model.nv**2))
     expected = _differences(lambda q: (weights * long.values(q).reshape(2, -1)).sum(axis=1, keepdims=True), [q])[0][:, 0]
     assert _close(long.weighted(weights, q), [expected], DIFFERENCES)
 
