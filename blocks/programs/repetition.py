@@ -59,7 +59,7 @@ def repeated(
         kept = [start]
         for row in zip(*rows, strict=True):
             kept.append(step(*kept[-1], *row))
-        return tuple(map(np.array, zip(*kept, strict=True)))
+        return tuple(np.stack(np.broadcast_arrays(*each)) for each in zip(*kept, strict=True))
     shapes = [np.shape(each) for each in start]
 
     def turn(carried: list[Any], row: list[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:

@@ -117,7 +117,8 @@ def regressor(model: Resolved, q: Any, v: Any, a: Any) -> Array:
     True
     """
     mechanism = model.mechanism
-    refuse_field(mechanism.assembly)
+    if mechanism.assembly.field is not None:
+        refuse_field(mechanism.assembly.field)
     return regressor_of(mechanism, mechanism.inertial_bodies, q, v, a)
 
 

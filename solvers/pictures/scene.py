@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import ModelError, did_you_mean
+from titop.blocks.basics.paths import owner_of, split_path
 from titop.blocks.basics.spatial import Array, matrix_quaternion, quaternion_matrix
 from titop.blocks.basics.tolerances import TYPED
 from titop.blocks.basics.user_input import FieldReader
@@ -335,8 +336,8 @@ class Scene(Frames):
 
     def _triad(self, role: str, name: str, part: float) -> Iterator[dict[str, Any]]:
         """The axes of a body or port, so long in parts of the bodies' size."""
-        body, _, port = name.partition(".")
-        origin = port_anchor(self.model.mechanism.assembly.blocks[body], port or None)
+        body, port = split_path(name)
+        origin = port_anchor(self.model.mechanism.assembly.blocks[body], port)
         for axis, direction, color in zip("xyz", origin.rotation.T, ("#d9534f", "#4caf6e", "#4a80d9"), strict=True):
             end = origin.position + part * self.detail * direction
             yield self._bar(role, f"{name} {axis}", origin, end, 0.5 * _ROD * self.detail, color)
@@ -429,7 +430,7 @@ class Scene(Frames):
             yield self._shape("joint", name, "sphere", [1.3 * _DOT * self.detail] * 3, port_anchor(port.block, port.name))
         for sensor in self.model.mechanism.assembly.sensors:
             at = getattr(sensor, "target", None)
-            place = joints.get(str(getattr(sensor, "joint", "")).partition(".")[0])
+            place = joints.get(owner_of(str(getattr(sensor, "joint", ""))))
             if (anchor := port_anchor(at.block, at.name) if isinstance(at, PortRef) else place) is not None:
                 yield self._shape("joint", sensor.name, "box", [3 * _DOT * self.detail] * 3, anchor)
 

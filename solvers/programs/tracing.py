@@ -273,7 +273,8 @@ class Recorded:
         return {"B": replaced(jacobian(self.driven - self._tree(self.a), u), rest)}
 
     def regressor(self) -> dict[str, Array]:
-        refuse_field(self.mechanism.assembly)
+        if self.mechanism.assembly.field is not None:
+            refuse_field(self.mechanism.assembly.field)
         bodies, state = self.original.inertial_bodies, (x[None] for x in (self.q, self.v, self.a))
         return {"Y": self.engine.observations.regressors(bodies, *state)[0]}
 

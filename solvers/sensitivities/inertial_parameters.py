@@ -57,11 +57,10 @@ class InertialParameters:
         return known
 
 
-def refuse_field(assembly: Assembly) -> None:
-    """Refuse gravity that is a field. Raises `ModelError`."""
-    if assembly.field is not None:
-        expected = "uniform gravity: what a field does to a body is not linear in mass, moments and inertia"
-        raise ModelError(Finding("not-linear", "regressor", assembly.field.words, expected, "leave it out"))
+def refuse_field(field: Any) -> None:
+    """Refuse a regressor where gravity is a field. Raises `ModelError`."""
+    expected = "uniform gravity: what a field does to a body is not linear in mass, moments and inertia"
+    raise ModelError(Finding("not-linear", "regressor", field.words, expected, "leave it out"))
 
 
 def regressor_of(mechanism: Any, bodies: tuple[str, ...], q: Any, v: Any, a: Any) -> Array:

@@ -254,8 +254,8 @@ def assert_refused_like_the_row(asked: Mapping[str, Callable[[Rows], Any]], rows
     """Check that a stack is refused as its wrong row is, which is named."""
     for label, call in asked.items():
         single, stacked = error_of(lambda call=call: call(rows_at(rows, k))), error_of(lambda call=call: call(rows))
-        if single is None:  # it does not look at the number
-            continue
+        if single is None or error_of(lambda call=call: call(rows_at(rows, 0))) is not None:
+            continue  # it does not look at the number, or no row is one that it takes
         assert stacked is not None, label
         one, many = single.findings[0], stacked.findings[0]
         assert one.code == many.code == code, label
