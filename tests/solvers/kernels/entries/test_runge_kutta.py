@@ -29,7 +29,7 @@ def test_imposed_motion_takes_the_place_of_the_states() -> None:
     state, motion = np.concatenate([1.2 * packed.q, packed.v]), rng.normal(size=nq + 2 * nv)
     moved, imposed = np.arange(nq) == nq - 1, np.arange(nv) == nv - 1
     q, v, a = np.empty(nq), np.empty(nv), np.empty(nv)
-    runge_kutta.take_state(packed.ints, state, motion, moved, imposed, q, v, a)
+    runge_kutta.take_state(packed.ints, state, motion, (moved, imposed), (q, v, a))
     quaternion = [name.rsplit(".", 1)[-1].startswith("q") for name in packed.model.configuration_names]
     expected = np.where(quaternion, packed.q, 1.2 * packed.q)
     np.testing.assert_allclose(q[~moved], expected[~moved], **ROUNDING)
@@ -47,9 +47,9 @@ def test_controllers_answer_linearly_within_limits() -> None:
     asked = gains @ state + offset
     for limit in (10.0, 0.5 * abs(asked[0])):  # free, and at its limit
         floats, effort, rate = np.ones((3, layout.FLOAT_COLUMNS)), np.empty(2), np.zeros(6)
-        limits = np.array([[-limit], [limit]])
-        tables = (ints, gains, offset, limits, motors, thrust)
-        runge_kutta.control(*tables, state[:3], state[3:5], state, tau, floats, effort, rate)
+        feedback = gains, np.vstack([[-limit], [limit], motors, thrust]), tau
+        told = np.concatenate([rng.normal(size=7), offset])  # behind what is imposed
+        runge_kutta.control(ints, floats, feedback, told, state, (state[:3], state[3:5], effort), rate)
         u = np.clip(asked[0], -limit, limit)
         np.testing.assert_allclose(effort, tau + motors[:, 0] * u + asked[1:3], **ROUNDING)
         np.testing.assert_allclose(floats[2, layout.FORCE : layout.FORCE + 6], thrust[:, 0] * u, **ROUNDING)
