@@ -23,6 +23,7 @@ NO_THRESHOLDS: dict[str, tuple[int, str]] = {
     "solvers/support/threads.py": (2, "seconds of work that are worth a thread"),
     "graph/checking/system_check.py": (2, "a density in kg/m^3, and a part of the least inertia that matter has"),
     "solvers/lft/fractions.py": (10, "a schedule: how many directions count, tried one after the other"),
+    "solvers/linear/lpv_plots.py": (1, "a damping ratio whose line is drawn"),
     "graph/files/block_types.py": (1, "what files leave out: defaults of arguments"),
     "blocks/devices/slosh.py": (23, "coefficients of the frequency and the mass of liquid in a sphere"),
     "blocks/surroundings/magnetic_field.py": (1, "the magnetic constant over 4 pi"),
