@@ -204,23 +204,24 @@ def _lines(lines: Iterable[str]) -> str:
     return "\n".join(f"  {line}" for line in lines)
 
 
+#: Where number k of a state is found.
+_PLACES = (
+    "%state{lane} = add i64 %row, {lane}",
+    "%is_state{lane} = icmp slt i64 %state{lane}, %rows",
+    "%from{lane} = select i1 %is_state{lane}, i64 %state{lane}, i64 %last",
+    "%begin{lane} = mul i64 %from{lane}, %count",
+    "%place{lane} = add i64 %begin{lane}, %k",
+    "%number_at{lane} = getelementptr double, ptr %data, i64 %place{lane}",
+)
+
+
 def _transposing(name: str, before: str, of_each: tuple[str, ...], after: str) -> str:
     """Return a function between rows of `count` numbers and lanes, from state `row` on of `rows` in all, one number at a time.
 
     Lanes for which there is no state are those of the last one.
     """
     places = (
-        line.format(lane=lane, before=lane - 1 if lane else "")
-        for lane in range(LANE_COUNT)
-        for line in (
-            "%state{lane} = add i64 %row, {lane}",
-            "%is_state{lane} = icmp slt i64 %state{lane}, %rows",
-            "%from{lane} = select i1 %is_state{lane}, i64 %state{lane}, i64 %last",
-            "%begin{lane} = mul i64 %from{lane}, %count",
-            "%place{lane} = add i64 %begin{lane}, %k",
-            "%number_at{lane} = getelementptr double, ptr %data, i64 %place{lane}",
-            *of_each,
-        )
+        line.format(lane=lane, before=lane - 1 if lane else "") for lane in range(LANE_COUNT) for line in (*_PLACES, *of_each)
     )
     return f"""
 define private void @{name}(ptr %data, i64 %count, i64 %row, i64 %rows, ptr %lanes) {{
@@ -243,16 +244,80 @@ done:
 """
 
 
+def _turning(name: str, first: str, last: str) -> str:
+    """Return what `_transposing` does, by squares of numbers that are turned in registers.
+
+    It is for processors that leave out some numbers of a register, beyond the end of a row, as quickly as they move all. In
+    lanes it reads and writes beyond the last number, up to the end of a square.
+    """
+    places = [line.format(lane=lane) for lane in range(LANE_COUNT) for line in (*_PLACES, _IN_LANES, first)]
+    places += _turned()
+    places += [last.format(lane=lane) for lane in range(LANE_COUNT)]
+    return f"""
+define private void @{name}(ptr %data, i64 %count, i64 %row, i64 %rows, ptr %lanes) {{
+  %last = sub i64 %rows, 1
+  br label %next
+next:
+  %k = phi i64 [0, %0], [%following, %move]
+  %left = sub i64 %count, %k
+  %is_left = icmp sgt i64 %left, 0
+  br i1 %is_left, label %move, label %done
+move:
+  %at = getelementptr {_ALL}, ptr %lanes, i64 %k
+  %once = insertelement {_WORDS} poison, i64 %left, i32 0
+  %all_left = shufflevector {_WORDS} %once, {_WORDS} poison, <{LANE_COUNT} x i32> zeroinitializer
+  %is_number = icmp slt {_WORDS} <{", ".join(f"i64 {lane}" for lane in range(LANE_COUNT))}>, %all_left
+{_lines(places)}
+  %following = add i64 %k, {LANE_COUNT}
+  br label %next
+done:
+  ret void
+}}
+"""
+
+
+def _turned() -> Iterator[str]:
+    """Yield the lines that turn a square of rows ``%turned1.0``, ... : blocks of one number are exchanged, of two, of four."""
+    for step in (1 << k for k in range(LANE_COUNT.bit_length() - 1)):
+        for one, other in ((lane, lane + step) for lane in range(LANE_COUNT) if not lane & step):
+            both = f"{_ALL} %turned{step}.{one}, {_ALL} %turned{step}.{other}"
+            for to, start in ((one, 0), (other, step)):
+                taken = (start + (LANE_COUNT + k - step if k & step else k) for k in range(LANE_COUNT))
+                chosen = f"<{LANE_COUNT} x i32> <{', '.join(f'i32 {k}' for k in taken)}>"
+                yield f"%turned{2 * step}.{to} = shufflevector {both}, {chosen}"
+
+
 #: A number in each lane.
 _ALL = f"<{LANE_COUNT} x double>"
 _LOADED = "%number{lane} = load double, ptr %number_at{lane}"
 _PLACED = f"%all{{lane}} = insertelement {_ALL} %all{{before}}, double %number{{lane}}, i32 {{lane}}"
 _TAKEN = f"%number{{lane}} = extractelement {_ALL} %all, i32 {{lane}}"
 _STORED = "store double %number{lane}, ptr %number_at{lane}"
+_WORDS, _IS_NUMBER, _ROW_AT = f"<{LANE_COUNT} x i64>", f"<{LANE_COUNT} x i1> %is_number", "ptr %number_at{lane}, i32 8"
+_LOAD_ROW, _STORE_ROW = (f"@llvm.masked.{what}.v{LANE_COUNT}f64.p0" for what in ("load", "store"))
+_IN_LANES = f"%lane_at{{lane}} = getelementptr {_ALL}, ptr %at, i64 {{lane}}"
 #: Rows of numbers into lanes, and back.
-_LANES = _transposing(
-    "load_lanes", f"%all = freeze {_ALL} undef", (_LOADED, _PLACED), f"store {_ALL} %all{LANE_COUNT - 1}, ptr %at"
-) + _transposing("store_lanes", f"%all = load {_ALL}, ptr %at", (_TAKEN, _STORED), "")
+_LANES = (
+    f"""
+declare {_ALL} {_LOAD_ROW}(ptr, i32, <{LANE_COUNT} x i1>, {_ALL})
+declare void {_STORE_ROW}({_ALL}, ptr, i32, <{LANE_COUNT} x i1>)
+"""
+    + _turning(
+        "load_lanes",
+        f"%turned1.{{lane}} = call {_ALL} {_LOAD_ROW}({_ROW_AT}, {_IS_NUMBER}, {_ALL} zeroinitializer)",
+        f"store {_ALL} %turned{LANE_COUNT}.{{lane}}, ptr %lane_at{{lane}}",
+    )
+    + _turning(
+        "store_lanes",
+        f"%turned1.{{lane}} = load {_ALL}, ptr %lane_at{{lane}}",
+        f"call void {_STORE_ROW}({_ALL} %turned{LANE_COUNT}.{{lane}}, {_ROW_AT}, {_IS_NUMBER})",
+    )
+    if LANE_COUNT == 8
+    else _transposing(
+        "load_lanes", f"%all = freeze {_ALL} undef", (_LOADED, _PLACED), f"store {_ALL} %all{LANE_COUNT - 1}, ptr %at"
+    )
+    + _transposing("store_lanes", f"%all = load {_ALL}, ptr %at", (_TAKEN, _STORED), "")
+)
 
 
 def python_function(name: str, native: str, signature: Signature) -> str:
@@ -377,7 +442,7 @@ def stacked_function(name: str, native: str, signature: Signature, form: str = I
 {_lines(_compare_rows(each, tables))}
 compared:
 {_lines(_sizes_in_lanes(each, tables))}
-  %whole = add i64 %bytes{last}, {_LANES_BYTES}
+  %whole = add i64 %bytes{last}, {(1 + LANE_COUNT) * _LANES_BYTES}
   %room = call ptr @PyMem_RawMalloc(i64 %whole)
   %thread = call ptr @PyEval_SaveThread()
   %is_full = icmp eq ptr %room, null

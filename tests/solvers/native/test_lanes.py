@@ -82,6 +82,27 @@ def test_lanes_have_the_bits_of_single_numbers(function: Callable[..., int], siz
     assert not np.array_equal(together[2:], together[:-2], equal_nan=True)  # negative control: rows differ
 
 
+def a_sum(x, y, out):
+    for k in range(out.size):
+        out[k] = x[k] + 2.0 * y[k]
+    return 0
+
+
+def test_rows_of_every_length_go_into_lanes_and_back() -> None:
+    """Of as many states as lanes, fewer and more; what lies before and behind the results stays as it was."""
+    kernel = Kernel(a_sum, Signature((STATE, STATE, RESULT)), form=IN_LANES).compiled
+    rng = np.random.default_rng(4)
+    for rows in (1, LANE_COUNT - 1, LANE_COUNT, ROWS):
+        for size in range(2 * LANE_COUNT + 2):
+            x, y = rng.normal(size=(2, rows, size))
+            room = np.full(rows * size + 2 * LANE_COUNT, np.nan)
+            out = room[LANE_COUNT:-LANE_COUNT].reshape(rows, size)
+            assert kernel(x, y, out) == 0
+            assert np.array_equal(out, x + 2.0 * y)
+            assert np.isnan(room[:LANE_COUNT]).all()
+            assert np.isnan(room[-LANE_COUNT:]).all()
+
+
 def test_an_if_by_a_value_is_refused() -> None:
     """What a kernel in lanes must not do: a value decides for one state, not for several."""
     assert single(by_value)(np.ones(3), np.empty(1)) == 0
