@@ -35,6 +35,7 @@ from titop.solvers.control.control_loop import (
     refuse_memory,
 )
 from titop.solvers.control.loop_signals import Command, add_commands
+from titop.solvers.kernels.entries.sampled_legs import ACTING, REFERENCES, SAMPLE, UNTIL
 
 #: Samples for which noise of many members is drawn at a time.
 _AHEAD = 64
@@ -236,7 +237,7 @@ class SampledController(ConnectedController):
         """Return ``plan`` and ``signals`` (n, ...) of `sampled_legs`: rows of what is in effect, of late ones, and to come."""
         (n, nx), ny, nr = self._state.shape, len(self.trim), len(self.r_trim)
         late = self._samples[-(self._whole + 2) :]
-        row, plan = 1 + len(late), np.full((len(legs), 3 + nr), -1.0)
+        row, plan = 1 + len(late), np.full((len(legs), REFERENCES + nr), -1.0)
         signals = np.zeros((n, row + len(legs) + 1, ny + nx + len(self.resting)))
         for k, command in enumerate([self.command, *(each.command for each in late)]):
             signals[:, k, ny + nx :] = np.concatenate(command, axis=-1)
@@ -244,9 +245,9 @@ class SampledController(ConnectedController):
         first, acting = self._first + len(self._samples) - row, 0
         for leg, line in zip(legs, plan, strict=True):
             acting = leg.applied - first if leg.applied >= 0 else acting
-            line[0], line[2] = leg.until, acting
+            line[UNTIL], line[ACTING] = leg.until, acting
             if leg.sample >= 0:
-                line[1], line[3:] = leg.sample - first, self._reference_at(leg.time) - self.r_trim
+                line[SAMPLE], line[REFERENCES:] = leg.sample - first, self._reference_at(leg.time) - self.r_trim
                 if self._is_noisy:
                     signals[:, leg.sample - first, :ny] = self._noise * self._rng.standard_normal(ny)
         return plan, signals
@@ -254,7 +255,7 @@ class SampledController(ConnectedController):
     def end_legs(self, legs: Sequence[SampledLeg], plan: Array, signals: Array) -> None:
         """Note the signals that kernels have written."""
         nx, ny = self._state.shape[1], len(self.trim)
-        for leg, row in zip(legs, plan[:, 1].astype(int).tolist(), strict=True):
+        for leg, row in zip(legs, plan[:, SAMPLE].astype(int).tolist(), strict=True):
             if row >= 0:
                 measured, x, command = signals[:, row, :ny], signals[:, row, ny : ny + nx], signals[:, row, ny + nx :]
                 sample = _Sample(leg.time, measured, self._reference_at(leg.time), x, self.commands.part(command))

@@ -213,7 +213,7 @@ class Model(Resolved):
         frame: str = "port",
         prescribed: Sequence[str] = (),
     ) -> Any:
-        """Return functions of the model as straight-line programs: for very many states, C, FMUs and graphics processors.
+        """Return functions of the model as programs: for very many states, C, FMUs and graphics processors.
 
         The reference engine computes them once with numbers that are not known yet. What does not depend on these is computed
         at once, and no number twice. Constants are those of this model.

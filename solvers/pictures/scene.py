@@ -121,7 +121,7 @@ def read_frames(model: Model, frames: bool | Iterable[str]) -> tuple[str, ...]:
 
     Raises `ModelError` for names of nothing.
     """
-    if frames is True or frames is False:
+    if isinstance(frames, bool):
         connected = Frames(model).connected.items() if frames else ()
         return tuple(f"{name}.{port}" if port else name for name, ports in connected for port in dict.fromkeys((None, *ports)))
     reader, known = FieldReader("frames"), (WORLD, *model.body_names, *model.port_names)

@@ -1,4 +1,4 @@
-"""`Model.program`: functions of a model as straight-line programs, which are called like the model's own."""
+"""`Model.program`: functions of a model as programs, which are called like the model's own."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ARGUMENTS = {name: function.arguments for name, function in FUNCTIONS.items()} 
 
 @dataclass(frozen=True, eq=False)
 class ModelProgram:
-    """Functions of a model as straight-line programs: no branches, no memory, no loops but those over points of soft bodies.
+    """Functions of a model as programs: no branches, no memory, no loops but those over points and sections of soft bodies.
 
     Made by `Model.program`. Each function is an attribute that is called like the model's, with one state or with stacked ones;
     all arguments are optional. ``u``, ``x`` and ``parameters`` are further ones, if the program has them. By default q is the

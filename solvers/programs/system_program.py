@@ -26,7 +26,7 @@ from titop.solvers.model.model import Model
 from titop.solvers.programs.tracing import Recorded, bounded, check_length, naming_blocks
 from titop.solvers.signals.exported import Signal, signals_of
 from titop.solvers.signals.quantities import Kind, Quantity, of_all_coordinates
-from titop.solvers.signals.system_inputs import SystemInputs
+from titop.solvers.signals.system_inputs import SystemInput, SystemInputs
 
 
 class SystemPrograms(NamedTuple):
@@ -180,7 +180,7 @@ class RecordedSystem:
         return replaced(np.concatenate([np.zeros(0, dtype=object), *parts]), self._in_place)
 
 
-def within_range(number: Any, model: Model, channel: Any) -> Any:
+def within_range(number: Any, model: Model, channel: SystemInput) -> Any:
     """Return what acts of a recorded number as an input: within the range of its actuator."""
     ranges = model.mechanism.inputs
     for operation, limits in (("maximum", ranges.lower), ("minimum", ranges.upper)) if channel.kind == Kind.INPUT else ():

@@ -337,11 +337,10 @@ class Recorded:
         return one(self.ports) if isinstance(self.ports, str) else np.stack([one(port) for port in self.ports])
 
     def pose(self) -> dict[str, Array]:
-        motion = partial(port_motion, self, a=self.a)
-        rotation, position = (
-            self._of_ports(of, turned=False) for of in (lambda p: motion(p).rotation, lambda p: motion(p).position)
-        )
-        return {"rotation": rotation, "position": position}
+        return {
+            "rotation": self._of_ports(lambda port: port_motion(self, port, self.a).rotation, turned=False),
+            "position": self._of_ports(lambda port: port_motion(self, port, self.a).position, turned=False),
+        }
 
     def twist(self) -> dict[str, Array]:
         return {"V": self._of_ports(lambda port: port_motion(self, port, self.a).twist)}
@@ -412,12 +411,9 @@ class Recorded:
         return np.hstack([*self.derivatives(results, reverse=False), jacobian(results, others)])
 
     def inverse_dynamics_derivatives(self) -> dict[str, Array]:
-        if self.mechanism.is_constrained:
-            by_q, by_v = self.derivatives(self.inverse)
-            by_a = jacobian(self.inverse, list(self.a), reverse=True)
-            return {"dtau_dq": by_q, "dtau_dv": by_v, "dtau_da": by_a, **self._health_of_inverse()}
         by_q, by_v = self.derivatives(self.inverse)
-        return {"dtau_dq": by_q, "dtau_dv": by_v, "dtau_da": self.mass}
+        by_a = jacobian(self.inverse, list(self.a), reverse=True) if self.mechanism.is_constrained else self.mass
+        return {"dtau_dq": by_q, "dtau_dv": by_v, "dtau_da": by_a, **self._health_of_inverse()}
 
     def forward_dynamics_derivatives(self) -> dict[str, Array]:
         a, health = self.forward

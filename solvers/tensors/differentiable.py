@@ -308,7 +308,6 @@ class OwnFunction(Differentiable):
         if not (known and np.allclose(self._by_entries(np.eye(nv)[None], at, at)[0] @ along, np.eye(nv))):
             got, advice = [block.name for block, *_ in others], "use numbers and quaternions"
             raise ModelError(Finding("no-tensors", self.name, got, "coordinates whose steps titop's joints define", advice))
-        self._is_inverse = self.name == "inverse_mass_matrix"
 
     def _asked(self, what: str, *arguments: Array) -> Any:
         """Return what the model's function of this name, or one whose name goes on, returns."""
@@ -405,7 +404,7 @@ class MassMatrix(OwnFunction):
 
     def _turned(self, q: Array, changes: Array) -> Array:
         """Return changes (rows, m, nv, nv) of M as those of the result; weights of the result likewise as those of M."""
-        if not self._is_inverse:
+        if self.name == "mass_matrix":
             return changes
         inverse = self.values(q)[:, None]
         return -(inverse @ changes @ inverse)
