@@ -265,7 +265,7 @@ class SampledController(ConnectedController):
 
     def are_finite(self) -> Array:
         """Tell of which members all states and commands are finite, as those of a single simulation have to be."""
-        finite = np.isfinite(self._state).all(axis=-1)
+        finite: Array = np.isfinite(self._state).all(axis=-1)
         for each in self._samples:
             for part in (each.state, *each.command):
                 finite &= np.isfinite(part).all(axis=-1)
