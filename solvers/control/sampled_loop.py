@@ -264,6 +264,14 @@ class SampledController(ConnectedController):
             if leg.applied >= 0:
                 self._put_into_effect(leg.time, self._samples[leg.applied - self._first].command)
 
+    def are_finite(self) -> Array:
+        """Tell of which members all states and commands are finite, as those of a single simulation have to be."""
+        finite: Array = np.isfinite(self._state).all(axis=-1)
+        for each in self._samples:
+            for part in (each.state, *each.command):
+                finite &= np.isfinite(part).all(axis=-1)
+        return finite
+
     def _reference_at(self, t: float) -> Array:
         return self.references.read(t, np.zeros(0), np.zeros(0))
 

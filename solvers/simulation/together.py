@@ -176,7 +176,9 @@ class Together:
         if not self._inputs.places:
             a = steps.rates(y, total)[..., model.nq :].copy()
         counts = steps.clocks[:, [control.STEPS, control.EVALUATIONS]].astype(int).tolist()
-        good = (steps.goes_on & np.isfinite(a).all(axis=(1, 2))).tolist()
+        good = np.all(
+            [steps.goes_on, np.isfinite(a).all(axis=(1, 2)), *(each.are_finite() for each in self.controllers)], axis=0
+        )
         wrenches = {port: np.tile(value, (m, 1)) for port, value in self.plant.constant.items()}
         for k, member in enumerate(self.members):
             statistics = {"steps": counts[k][0], "evaluations": counts[k][1], "jacobians": 0, "seconds": seconds / n}

@@ -328,6 +328,28 @@ def test_a_member_that_comes_to_grief_is_left_to_itself() -> None:
     assert "the loop is unstable" in ensemble.failures[0]
 
 
+@pytest.mark.filterwarnings("ignore:overflow encountered", "ignore:.*overflow encountered")
+@pytest.mark.parametrize(
+    ("controller", "delay"),
+    [
+        (control.ss([[1e80]], [[1.0]], [[0.0]], [[1.0]], 0.25), 0.0),  # its state overflows at the last sample
+        (control.ss([[1e200]], [[1.0]], [[1.0]], [[0.0]], 0.1), 0.9),  # overflows before its commands act
+        (control.ss([], [], [], [[1e308]], 0.25), 0.0),  # the motor's range hides it
+    ],
+)
+def test_a_controller_that_overflows_is_told_of_though_its_member_moves_on(controller: Any, delay: float) -> None:
+    controller.input_labels, controller.output_labels = ["slide_v"], ["motor"]
+    given = {"model": RAIL, "t": T, "q0": [0.0], "controller": controller, "delay": delay, "progress": False}
+    members = [given | {"v0": [v]} for v in (0.0, 20.0, 30.0)]
+    found = together(members)
+    assert [member is None for member in found] == [False, True, True]
+    for member in members[1:]:
+        with pytest.raises(tt.ModelError, match="not-finite"):
+            tt.simulate(**member)
+    ensemble = tt.simulate(**{**given, "v0": [[0.0], [20.0], [30.0]]})
+    assert list(ensemble.failures) == [1, 2]
+
+
 def test_members_go_on_in_lanes_where_one_has_come_to_grief(monkeypatch: pytest.MonkeyPatch) -> None:
     statuses, lane_steps = list[int](), CompiledPreparedDynamics.lane_steps
 
