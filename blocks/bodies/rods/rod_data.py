@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.choices import Undecided
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.pose import Pose, pose_suspicions, read_pose
 from titop.blocks.basics.spatial import Array
@@ -160,9 +161,12 @@ class RodData(Immersed):
 
     def _update(self) -> None:
         reader = FieldReader(self.name)
-        self._check_scalars(reader)
-        if not reader.findings and not self.reader.findings:
-            self._check_functions(reader)
+        if not any(
+            isinstance(value, Undecided) for value, _ in self.parameters().values()
+        ):  # those of programs are not checked
+            self._check_scalars(reader)
+            if not reader.findings and not self.reader.findings:
+                self._check_functions(reader)
         self._findings = reader.findings
         #: The numbers of the law.
         self.numbers = self._numbers(usable=not (reader.findings or self.reader.findings))
