@@ -90,10 +90,10 @@ class ProgramLoop(NamedTuple):
     def run(self, shared: Array, carried: Array, loads: Array) -> Array:
         """Return the totals, what the last turn leaves, and the results of each turn, one behind the other (..., count)."""
         stack, n = np.shape(shared)[:-1], len(self.points)
-        rows = loads.reshape((*stack, n, -1) if n else (*stack, 0, 0))
+        rows = loads.reshape((*stack, n, len(self.loads) // max(n, 1)))
         if not self.carried:
             totals, each = self.program.at_points(shared, self.points, rows)
-            return np.concatenate([totals, each.reshape((*stack, -1))], axis=-1)
+            return np.concatenate([totals, each.reshape((*stack, n * self.sizes[2]))], axis=-1)
         total, turns = np.zeros((*stack, self.sizes[0])), []
         for k, own in enumerate(self.points):
             found = self.program.evaluate({SHARED: shared, OWN: own, LOADS: rows[..., k, :], CARRIED: carried})

@@ -78,7 +78,8 @@ class ProgramText:
             f"{prefix}: functions of a model. Arrays may not overlap; matrices are row by row. No heap, no recursion."
         ]
         for name, function in printed.items():
-            stack = stack_bytes(function.numbers + len(program.names["v"]), self._real, 5)
+            frames = 8 if self._functions[name].loops else 5  # of loops: what runs the turns, a turn, and its chunk
+            stack = stack_bytes(function.numbers + len(program.names["v"]), self._real, frames)
             self.about.append(
                 f"{prefix}_{name}: {function.operations} operations, at most {stack} bytes of stack if optimised."
             )

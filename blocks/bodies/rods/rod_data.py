@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.choices import Undecided
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.pose import Pose, pose_suspicions, read_pose
 from titop.blocks.basics.spatial import Array
@@ -30,7 +31,7 @@ from titop.blocks.bodies.rods.strains import COMPONENTS, STRAIGHT, StrainBasis, 
 from titop.blocks.bodies.water.fluid import Fluid, read_coefficients, read_fluid, read_lift, report_dry
 from titop.blocks.bodies.water.immersed import Immersed
 from titop.blocks.bodies.water.immersion import ADDED, DRAG, POTENTIAL, water_around
-from titop.blocks.contract.block import Block, ParameterFields, check_port_name
+from titop.blocks.contract.block import Block, ParameterFields, check_port_name, number_at
 from titop.blocks.contract.fields import Consumed, Field, Fixed, Kept, optional, scalar
 
 #: Name of the port at the tip, which every rod has.
@@ -160,14 +161,19 @@ class RodData(Immersed):
 
     def _update(self) -> None:
         reader = FieldReader(self.name)
-        self._check_scalars(reader)
-        if not reader.findings and not self.reader.findings:
-            self._check_functions(reader)
+        if self.reader.findings or not any(map(self._is_unknown, self.parameter_fields().values())):
+            self._check_scalars(reader)
+            if not reader.findings and not self.reader.findings:
+                self._check_functions(reader)
         self._findings = reader.findings
         #: The numbers of the law.
         self.numbers = self._numbers(usable=not (reader.findings or self.reader.findings))
         #: The same with steps to other places, cached.
         self._reached: dict[bytes, RodNumbers] = {}
+
+    def _is_unknown(self, parameter: tuple[str, tuple[Any, ...], str]) -> bool:
+        """Tell whether a parameter, by field, path and unit, is an argument of a program that is recorded."""
+        return isinstance(number_at(getattr(self, parameter[0]), parameter[1]), Undecided)
 
     def _numbers(self, usable: bool) -> RodNumbers:
         """Return the numbers of the law; if fields are invalid, those of another rod with as many coordinates."""

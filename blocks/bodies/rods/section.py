@@ -9,10 +9,10 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import parts_of
-from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.spatial import Array, entrywise
 from titop.blocks.basics.user_functions import check_function, sampled
 from titop.blocks.basics.user_input import FieldReader, real_array
-from titop.blocks.bodies.rods.section_shapes import SHAPES, SectionMoments
+from titop.blocks.bodies.rods.section_shapes import SHAPES, SectionMoments, divisor
 from titop.blocks.contract.block import ParameterFields
 
 #: A dimension: the same all along, at the base and at the tip (between them it changes linearly), or a function of X (m).
@@ -207,12 +207,12 @@ class Section:
             As for `moments`.
         """
         moments = self.moments(fractions, length, 0.0)
-        area = np.where(moments.area == 0.0, 1.0, moments.area)
+        area = divisor(moments.area)
         parts = 3.0 if self.shape == "rectangle" else 4.0
         if self.shape == "tube":
             radius = along("radius", self.dimensions["radius"], fractions, length)
             return np.array([radius, radius])
-        return np.sqrt(parts * np.array([moments.iz, moments.iy]) / area)
+        return entrywise(np.sqrt, parts * np.array([moments.iz, moments.iy]) / area)
 
     def findings(self, where: str, fractions: Array, length: float, poisson: float) -> list[Finding]:
         """Return what is wrong with the sections at inner places of a rod.

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.choices import everywhere
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
@@ -167,7 +168,7 @@ def of_direction(value: Any, names: tuple[str, ...]) -> Any:
 def refuse_negative(block: Block, fields: ParameterFields, values: Mapping[str, Any]) -> None:
     """Refuse negative values of a fluid's parameters (`fluid_fields`), unless of current or lift."""
     for name, value in values.items():
-        if name in fields and not name.startswith(("fluid.current.", "lift.")) and np.real(value) < 0.0:
+        if name in fields and not name.startswith(("fluid.current.", "lift.")) and everywhere(np.real(value) < 0.0):
             code = "bad-density" if name == "fluid.density" else "negative-coefficient"
             raise ModelError(Finding(code, f"{block.name}.{name}", value, "a value >= 0", "check the sign and the unit"))
 

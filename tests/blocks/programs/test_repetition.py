@@ -68,6 +68,12 @@ def test_loops_are_what_known_numbers_make() -> None:
     assert np.abs(found["elsewhere"] - found["y"]).max() > 0.1
 
 
+def test_stacks_of_no_states_go_through_loops() -> None:
+    found = recorded("y", "reverse").evaluate({"z": np.zeros((0, 5)), "w": np.zeros((0, 8))})
+    assert found["y"].shape == (0, 8)
+    assert found["reverse"].shape == (0, 8, 5)
+
+
 def test_loops_are_written_once() -> None:
     program = recorded("y")
     turns = sum(len(loop.points) for loop in program.loops)

@@ -292,6 +292,32 @@ def test_linear_matrices_of_closed_systems_are_those_of_linearize(name: str) -> 
             agree(found["A"], tt.linearize(model, (q, 2.0 * v, tau), inputs, outputs, independent=independent).A, 1e-12)
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        {"section": tt.Section.rectangle([0.01, 0.02], [0.02, 0.01]), "strains": {"torsion": 0}},
+        {"section": tt.Section.circle([0.02, 0.0]), "fluid": tt.Fluid(900.0), "added_mass": "potential", "drag": 1.1},
+        {"section": tt.Section.ellipse(0.02, 0.01), "reference_strain": [0.1, 0.2, 0.3, 1, 0, 0], "ports": {"fin": 0.4}},
+    ],
+)
+def test_rods_follow_parameters_that_are_inputs(kind: dict[str, Any]) -> None:
+    """Also where sections' moments have branches: which side of a rectangle is longer, ends where sections vanish."""
+    s = tt.System("whip", gravity=[0, 0, -9.81])
+    given = {"strains": {"bending_y": 0}, "points": 2, "damping": 30.0} | kind
+    rod = tt.Rod("rod", 1.0, young=1e7, density=1e3, **given)
+    s.connect("world", rod, tt.Revolute("hinge", axis=[0, 1, 0]))
+    s.connect(rod.port("tip"), tt.RigidBody("bob", 0.1, inertia=1e-3 * np.eye(3)), tt.Weld("end"))
+    m = s.resolve(engine="reference")
+    values = {name: value for name, (value, _) in m.parameters().items() if name.startswith("rod.")}
+    changed = m.with_parameters(values := {name: value + 0.1 * abs(value) for name, value in values.items()})
+    program = m.program("forward_dynamics", parameters=[*values]).functions["forward_dynamics"]
+    q, v, tau = 0.3 * np.random.default_rng(1).standard_normal((3, m.nv))
+    found = program.evaluate({"q": q, "v": v, "tau": tau, "parameters": np.array([*values.values()])})["a"]
+    right = changed.forward_dynamics(q, v, tau)
+    assert np.abs(found - right).max() <= 1e-11 * np.abs(right).max()  # conditions of a rod's inertia, as in C
+    assert np.abs(found - m.forward_dynamics(q, v, tau)).max() > 0.01 * np.abs(right).max()
+
+
 def test_long_programs_are_told_before_they_are_compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     s = tt.System("whip", gravity=[0, 0, -9.81])
     rod = tt.Rod("whip", 1.0, tt.Section.circle(0.01), 1e7, 1e3, strains={"bending_y": 1}, points=2)
