@@ -67,7 +67,8 @@ def draw_poles(poles: Array, name: str, colours: Colours, limits: Any = None, lo
     axis.axvline(0, color="0.5", linewidth=0.8)
     for line in poles.reshape(-1, *poles.shape[-2:]):
         axis.plot(line.real, line.imag, color="0.75", linewidth=0.7, zorder=2)
-    axis.scatter(poles.real, poles.imag, c=spread, cmap=scale.cmap, norm=scale.norm, s=16, linewidths=0, zorder=3)
+    dots = poles.ravel()  # matplotlib takes a row of three or four numbers for a colour
+    axis.scatter(dots.real, dots.imag, c=spread.ravel(), cmap=scale.cmap, norm=scale.norm, s=16, linewidths=0, zorder=3)
     known = poles[np.isfinite(poles)]
     for parts, scaled in ((np.abs(known.real), axis.set_xscale), (np.abs(known.imag), axis.set_yscale)):
         parts = parts[parts > NEAR_AXIS * np.maximum(np.abs(known), parts.max(initial=0.0))]
