@@ -20,7 +20,7 @@ _SHOWN_COORDINATES = 6
 
 
 def diagram(system: Network) -> str:
-    """Return the tree of blocks, one connection a line: ``parent.port --joint--> child.port``; then what closes loops, and signals."""
+    """Return the tree of blocks, one connection a line, ``parent.port --joint--> child.port``; then closures and signals."""
     children: dict[str, list[Connection]] = {}
     for connection in system.connections:
         children.setdefault(connection.parent.block.name, []).append(connection)

@@ -49,8 +49,8 @@ def from_mjcf(
     Warns
     -----
     ModelWarning
-        As `from_urdf`, for sensors, actuators, drag of the medium, limits of tendons and ball joints and equalities that are not
-        active, which are left out, and for what MuJoCo warns of.
+        As `from_urdf`, for sensors, actuators, drag of the medium, limits of tendons and ball joints and equalities that are
+        not active, which are left out, and for what MuJoCo warns of.
 
     Notes
     -----

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 _STRETCHES = 16
 #: Triangles of all meshes together.
 _FACES = 4_000
+#: Width of a letter of a panel's title, in inches.
+_LETTER = 0.08
 #: Panels on a page.
 _PANELS = 12
 #: Colours of lines that the colour-blind tell apart, by Okabe and Ito (2008).
@@ -356,7 +358,8 @@ def plot_over_time(
         colours = COLOURS if few else colormaps["viridis"](np.linspace(0, 0.88, len(lines)))
         for (name, line), colour in zip(lines.items(), colours if len(lines) > 1 else ["black"], strict=False):
             axis.plot(t, line, color=colour, linewidth=1, label=name)
-        axis.set_title(label, fontsize=10)
+        title = label if _LETTER * len(label) < width else label.replace(" … ", " …\n")
+        axis.set_title(title, fontsize=min(10.0, max(6.0, 10 * width / (_LETTER * max(map(len, title.split("\n")))))))
         axis.grid(alpha=0.3)
         if few and len(lines) > 1:
             _name_lines(axis, [*lines], width)
