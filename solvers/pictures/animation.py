@@ -89,7 +89,7 @@ def write_animation(
     head = head.replace("@title@", html.escape(description["title"]))
     fixed = len(head) + len(tail) + len(_to_json(description))
     frame_bytes = _POSE_BYTES * len(scene.names) + POINT_BYTES * sum(len(shown.points) for shown in scene.surfaces_shown)
-    times = _frame_times(t, frames_per_second, (SIZE_LIMIT - _RESERVE - fixed) / max(1, frame_bytes))
+    times = _frame_times(t, frames_per_second, (SIZE_LIMIT - _RESERVE - fixed) / frame_bytes)
     payload = description | _motion(scene, configurations(model, t, q, times), times)
     page = (head + _to_json(payload) + tail).encode("utf-8", "xmlcharrefreplace")
     target = Path(path)

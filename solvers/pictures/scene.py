@@ -169,6 +169,10 @@ class Scene(Frames):
     visuals: dict[str, list[Visual]] = field(default_factory=dict)
     axes: tuple[str, ...] = ()  #: The bodies and ports whose axes are shown.
 
+    def __post_init__(self) -> None:
+        if not self.names:
+            raise ModelError(Finding("nothing-to-draw", self.model.name, "no body", "a body that moves", "connect one"))
+
     def description(self) -> dict[str, Any]:
         """Return everything but the motion, ready for JSON."""
         return {
