@@ -103,7 +103,10 @@ def info(system: System, arguments: argparse.Namespace) -> None:
     print(f"nq = {model.nq}, nv = {model.nv}, nu = {model.nu}")
     for title, names in (
         ("coordinates", model.coordinate_names),
-        ("closures", [loop.closure.name for loop in system.loops]),
+        *(
+            (f"{word}s", [loop.closure.name for loop in system.loops if loop.word == word])
+            for word in ("closure", "interaction")
+        ),
         ("gears", [gear.name for gear in system.gears]),
         ("inputs", model.input_names),
         ("outputs", model.output_names),

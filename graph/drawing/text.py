@@ -20,7 +20,7 @@ _SHOWN_COORDINATES = 6
 
 
 def diagram(system: Network) -> str:
-    """Return the tree of blocks, one connection a line: ``parent.port --joint--> child.port``; then closures and signals."""
+    """Return the tree of blocks, one connection a line, ``parent.port --joint--> child.port``; then closures and signals."""
     children: dict[str, list[Connection]] = {}
     for connection in system.connections:
         children.setdefault(connection.parent.block.name, []).append(connection)
@@ -34,7 +34,7 @@ def diagram(system: Network) -> str:
             lines += [] if name == "world" else [name]
             lines += _branches(name, children, seen)
     closures = [
-        f"closure {loop.closure.name}: {' === '.join(map(str, loop.targets))} "
+        f"{loop.word} {loop.closure.name}: {' === '.join(map(str, loop.targets))} "
         f"({' '.join([type(loop.closure).__name__, describe_closure(loop.closure)]).strip()})"
         for loop in system.loops
     ]
@@ -50,9 +50,9 @@ def diagram(system: Network) -> str:
 
 
 def constraint_count(system: Network) -> str:
-    """Return the numbers of closures and gears, such as ``"2 closures, 1 gear"``; empty without any."""
-    words = [gear.word for gear in system.gears]
-    counts = (("closure", len(system.loops)), ("gear", words.count("gear")), ("relation", words.count("relation")))
+    """Return the numbers of closures, interactions and gears, such as ``"2 closures, 1 gear"``; empty without any."""
+    words = [each.word for each in (*system.loops, *system.gears)]
+    counts = ((what, words.count(what)) for what in ("closure", "interaction", "gear", "relation"))
     return ", ".join(counted(count, what) for what, count in counts if count)
 
 

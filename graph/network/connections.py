@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
+from titop.blocks.constraints.closure import MultiplierClosure
 from titop.blocks.contract.block import Block, PortRef, is_titops_own, overrides_method
 from titop.blocks.joints.joint import Joint
 
@@ -30,6 +31,11 @@ class Joined:
     ports: tuple[PortRef, ...]
     closure: Any
     coordinates: tuple[str, ...] = ()  #: As motors name them.
+
+    @property
+    def word(self) -> str:
+        """What it is: a closure holds without fail, an interaction by forces."""
+        return "closure" if isinstance(self.closure, MultiplierClosure) else "interaction"
 
     @property
     def first(self) -> PortRef:

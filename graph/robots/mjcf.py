@@ -49,8 +49,8 @@ def from_mjcf(
     Warns
     -----
     ModelWarning
-        As `from_urdf`, for actuators, drag of the medium, limits of tendons and ball joints and equalities that are not active,
-        which are left out, and for what MuJoCo warns of.
+        As `from_urdf`, for sensors, actuators, drag of the medium, limits of tendons and ball joints and equalities that are
+        not active, which are left out, and for what MuJoCo warns of.
 
     Notes
     -----
@@ -66,7 +66,7 @@ def from_mjcf(
       ``velocity`` and ``general`` with an affine bias a `CoordinateSpring` with a command; those at sites a `Force`, `Torque`
       or `Propeller`; those that shorten tendons along sites a `Cable`. Filters become lags. Ranges of control and force do not
       saturate; only those of motors are kept, as their largest value. Actuators of groups that are disabled are left out.
-    - Sensors of joints, gyroscopes and accelerometers become sensors; others are left out silently.
+    - Sensors of joints, gyroscopes and accelerometers become sensors; others are left out.
 
     Examples
     --------

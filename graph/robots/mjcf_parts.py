@@ -285,9 +285,11 @@ class PartReader:
     # -- sensors ---------------------------------------------------------------------------------------------------------
 
     def _add_sensor(self, k: int) -> None:
-        kind, target = _SENSORS.get(self.read.kind("mjtSensor", self.model.sensor_type[k])), int(self.model.sensor_objid[k])
-        if kind is None:
-            return
+        word, target = self.read.kind("mjtSensor", self.model.sensor_type[k]), int(self.model.sensor_objid[k])
         name = allowed(self.read.name("mjOBJ_SENSOR", k) or f"sensor{k}")
+        if (kind := _SENSORS.get(word)) is None:
+            what = f"a sensor {word.removeprefix('mjSENS_').lower()!r}"
+            self.report.report_unused(what, name, "add one in Python, or ask the model: m.pose, m.twist")
+            return
         name = free_name(f"{name}_sensor" if name in self.system.by_name else name, self.system.by_name)
         self.system.add_sensor(kind[0](name, self.sites[target] if kind[1] == "mjOBJ_SITE" else self._joint(target)))

@@ -6,6 +6,7 @@ Meshes are read only where bodies have their mass from them, or MuJoCo alone can
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -101,14 +102,17 @@ def read_mjcf(path_or_text: str | bytes | os.PathLike[str], base: str | None, re
 
 @contextmanager
 def _heard(mujoco: Any) -> Iterator[list[str]]:
-    """Collect what MuJoCo warns of, which it else writes into a file in the working directory."""
+    """Collect what MuJoCo warns of, which it else writes into a file in the working directory, or at a line of titop's."""
     warned: list[str] = []
     before = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(warned.append)
     try:
-        yield warned
+        with warnings.catch_warnings(record=True) as issued:
+            warnings.simplefilter("always")
+            yield warned
     finally:
         mujoco.set_mju_user_warning(before)
+        warned += dict.fromkeys(str(each.message) for each in issued)
 
 
 def _names(mujoco: Any, model: Any) -> tuple[list[str], list[str]]:

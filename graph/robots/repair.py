@@ -9,7 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rigid_body import check_inertia
-from titop.graph.network.connections import TreeNode, idle, moves_no_inertia
+from titop.graph.network.connections import TreeNode, idle, moves_no_inertia, reached
 from titop.graph.robots.robot import Robot, RobotJoint, RobotLink
 
 #: Moments that second moments of mass make: each is the sum of the other two axes'.
@@ -42,7 +42,7 @@ def nearest_inertia(inertia: Array) -> Array:
 
 
 def massless_joints(robot: Robot, base: str) -> tuple[list[RobotJoint], bool]:
-    """Return the joints with coordinates that carry no inertia at all and have none of their own.
+    """Return the joints with coordinates that neither carry nor have inertia, nor are coupled by mimics to others that do.
 
     And whether a robot on a fixed or free `base` describes motion alone: nothing that moves has inertia.
     """
@@ -53,7 +53,12 @@ def massless_joints(robot: Robot, base: str) -> tuple[list[RobotJoint], bool]:
     for link in robot.links:
         nodes.append(TreeNode(link.name, above.get(link.name, ""), False, bool(link.mass > 0 or link.inertia.any())))
     found = set(idle(nodes))
-    return [joint for joint in robot.joints if (joint.name,) in found], moves_no_inertia(nodes, found)
+    mimics = [(joint.name, joint.mimic.joint) for joint in robot.joints if joint.mimic]
+    sound = [("", joint.name) for joint in robot.joints if joint.kind != "fixed" and (joint.name,) not in found]
+    geared = reached([*sound, *mimics, *((driver, name) for name, driver in mimics)], "")
+    return [joint for joint in robot.joints if (joint.name,) in found - {(name,) for name in geared}], moves_no_inertia(
+        nodes, found
+    )
 
 
 def _sound(link: RobotLink, robot: Robot) -> RobotLink:

@@ -67,12 +67,17 @@ def draw_poles(poles: Array, name: str, colours: Colours, limits: Any = None, lo
     axis.axvline(0, color="0.5", linewidth=0.8)
     for line in poles.reshape(-1, *poles.shape[-2:]):
         axis.plot(line.real, line.imag, color="0.75", linewidth=0.7, zorder=2)
-    axis.scatter(poles.real, poles.imag, c=spread, cmap=scale.cmap, norm=scale.norm, s=16, linewidths=0, zorder=3)
+    dots = poles.ravel()  # matplotlib takes a row of three or four numbers for a colour
+    axis.scatter(dots.real, dots.imag, c=spread.ravel(), cmap=scale.cmap, norm=scale.norm, s=16, linewidths=0, zorder=3)
     known = poles[np.isfinite(poles)]
-    for parts, scaled in ((np.abs(known.real), axis.set_xscale), (np.abs(known.imag), axis.set_yscale)):
-        parts = parts[parts > NEAR_AXIS * np.maximum(np.abs(known), parts.max(initial=0.0))]
+    reach = float(np.abs(known).max(initial=0.0)) or 1.0
+    for parts, scaled, limit in ((known.real, axis.set_xscale, axis.set_xlim), (known.imag, axis.set_yscale, axis.set_ylim)):
+        parts = np.abs(parts)
+        parts = parts[parts > NEAR_AXIS * np.maximum(np.abs(known), 0.0 if log else parts.max(initial=0.0))]
         if len(parts) and (log or (log is None and window is None and parts.min() < COARSE * parts.max())):
             scaled("symlog", linthresh=10.0 ** np.floor(np.log10(parts.min())), linscale=0.8)
+        elif not len(parts):  # rounding is no part
+            limit(-reach, reach)
     if window is not None:
         axis.set_xlim(window[0], window[1])
         axis.set_ylim(window[2], window[3])

@@ -27,8 +27,10 @@ def neutral(model: Resolved) -> Array:
 def random_configuration(model: Resolved, rng: np.random.Generator, count: int | None = None) -> Array:
     """Return a random configuration (nq), or a stack (count, nq) of so many, which other functions take as it is.
 
-    Loops may be open there: see `Model.assemble`. Raises `ModelError` if `count` is no whole number from 0 on.
+    Loops may be open there: see `Model.assemble`. Raises `ModelError` for no generator, and a `count` below 0.
     """
+    if not isinstance(rng, np.random.Generator | np.random.RandomState):
+        raise ModelError(Finding("wrong-type", "rng", rng, "a random generator", "write np.random.default_rng(0)"))
     if count is None:
         return model.mechanism.random_configuration(rng)
     wrong = Finding("bad-value", "count", count, "a whole number, 0 or more", "leave it out for one configuration")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from titop.solvers.pictures.frames import (
     swept_rods,
 )
 from titop.solvers.pictures.meshes import read_meshes
-from titop.solvers.pictures.scene import SOLIDS, read_visuals
+from titop.solvers.pictures.scene import AXES, SOLIDS, read_frames, read_visuals
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,13 +36,15 @@ if TYPE_CHECKING:
 _STRETCHES = 16
 #: Triangles of all meshes together.
 _FACES = 4_000
+#: Width of a letter of a panel's title, in inches.
+_LETTER = 0.08
 #: Panels on a page.
 _PANELS = 12
 #: Colours of lines that the colour-blind tell apart, by Okabe and Ito (2008).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
 
-def plot_shape(model: Model, point: Any = None) -> Figure:
+def plot_shape(model: Model, point: Any = None, frames: bool | Iterable[str] = False) -> Figure:
     """Draw a system in space at one configuration; `Trajectory.plot_shape` draws several.
 
     Parameters
@@ -50,6 +52,8 @@ def plot_shape(model: Model, point: Any = None) -> Figure:
     model : Model
     point : OperatingPoint, (q, v, tau), (q, v) or q, optional
         The result of `trim`, or any configuration; the neutral one by default.
+    frames : bool or sequence of str
+        Axes that are drawn, x red, y green, z blue: of all bodies and connected ports, or of those named (``"hub.C"``).
 
     Returns
     -------
@@ -58,7 +62,7 @@ def plot_shape(model: Model, point: Any = None) -> Figure:
     Raises
     ------
     ModelError
-        For an unusable point, and one that leaves loops open.
+        For an unusable point, one that leaves loops open, and unknown frames.
 
     Examples
     --------
@@ -69,22 +73,24 @@ def plot_shape(model: Model, point: Any = None) -> Figure:
     >>> tt.plot_shape(m, m.configuration({"hinge": 0.3})).savefig("swing.png")  # doctest: +SKIP
     """
     shown = read_point(model, model.neutral() if point is None else point)
-    return plot_shapes(shown.model, shown.q[None], [shown.model.name])
+    return plot_shapes(shown.model, shown.q[None], [shown.model.name], frames)
 
 
-def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> Figure:
+def plot_shapes(model: Model, configurations: Array, labels: Sequence[str], frames: bool | Iterable[str] = False) -> Figure:
     """Draw a model at some configurations, each in the colour that the legend tells.
 
     Rods by backbones and sections, beams by their line, deformable bodies by lines on their surface (those of one's own points
     by dots), other flexible bodies and users' blocks by curves to their ports; rigid bodies by lines between what they connect,
     and by their ``visuals``: meshes by few triangles, other shapes by edges; what contacts touch by its edges;
-    cables, springs and closures by dotted lines, forces by arrows.
+    cables, springs and closures by dotted lines, forces by arrows, torques by arrows with two heads.
 
     Parameters
     ----------
     configurations : (n, nq) array
     labels : sequence of str
         What the legend says of each; there is none of one alone.
+    frames : bool or sequence of str
+        As of `plot_shape`.
 
     Returns
     -------
@@ -97,7 +103,7 @@ def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> F
     figure = Figure(figsize=(6.4, 5.6), layout="constrained")
     axes: Any = figure.add_subplot(projection="3d", computed_zorder=False)  # what is drawn later lies above
     colours, seen = colormaps["viridis"](np.linspace(0.0, 0.88, len(labels))), [np.zeros((1, 3))]
-    bars, (solids_of, faces_of) = _bars(model), _looks(model)
+    bars, (solids_of, faces_of), triads = _bars(model), _looks(model), read_frames(model, frames)
     for q, label, colour in zip(configurations, labels, colours, strict=True):
         placed = [position + bar @ rotation.T for name, bar in bars for rotation, position in (model.pose(name, q),)]
         curves = [*_curves(model, q)]
@@ -109,10 +115,15 @@ def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> F
         _draw_faces(axes, faces, colour)
         taut = [np.array([model.pose(str(ref), q)[1] for ref in ports]) for _, ports in strings(model)]
         _draw_lines(axes, taut, colour, linewidth=1.0, linestyle=":")
-        forces = [*_forces(model, q)]
-        for force in forces:
-            axes.quiver(*force[0], *(force[1] - force[0]), color=colour, linewidth=1.2)
-        seen += [*taut, *forces]
+        wrenches = [*_wrenches(model, q)]
+        for ends, heads in wrenches:
+            for part in (1.0, 0.75)[:heads]:
+                axes.quiver(*ends[0], *part * (ends[1] - ends[0]), color=colour, linewidth=1.2)
+        for axis, axis_colour in zip(range(3), AXES, strict=True):
+            legs = [np.array([x, x + Frames(model).detail / 6 * r[:, axis]]) for r, x in (model.pose(n, q) for n in triads)]
+            _draw_lines(axes, legs, axis_colour, linewidth=1.2)
+            seen += legs
+        seen += [*taut, *(ends for ends, _ in wrenches)]
         seen += [*placed, *curves, *looks, *(corners.reshape(-1, 3) for corners in faces)]
         seen += _draw_shapes(axes, model, q, colour)
         reach = np.ptp(np.concatenate(seen), axis=0).max() or 1.0
@@ -126,7 +137,7 @@ def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> F
     return figure
 
 
-def _draw_lines(axes: Any, lines: Sequence[Array], colour: Array, **style: Any) -> None:
+def _draw_lines(axes: Any, lines: Sequence[Array], colour: Any, **style: Any) -> None:
     """Draw lines (k, 3; m) as one interrupted line, since each line takes its time."""
     if lines:
         gap = np.full((1, 3), np.nan)
@@ -134,12 +145,13 @@ def _draw_lines(axes: Any, lines: Sequence[Array], colour: Array, **style: Any) 
         axes.plot(*np.concatenate(parts).T, color=colour, **style)
 
 
-def _forces(model: Model, q: Array) -> Iterator[Array]:
-    """Yield the ends (2, 3; m) of arrows of forces, a third of the bodies' size long, in inertial axes."""
+def _wrenches(model: Model, q: Array) -> Iterator[tuple[Array, int]]:
+    """Yield the ends (2, 3; m) of arrows in inertial axes, a third of the bodies' size long, and how many heads they have."""
     reach = Frames(model).detail / 3
-    for _, port, direction, is_inertial in arrows(model):
-        rotation, position = model.pose(str(port), q)
-        yield np.array([position, position + reach * (direction if is_inertial else rotation @ direction)])
+    for heads, what in enumerate(("force", "torque"), start=1):
+        for _, port, direction, is_inertial in arrows(model, what):
+            rotation, position = model.pose(str(port), q)
+            yield np.array([position, position + reach * (direction if is_inertial else rotation @ direction)]), heads
 
 
 def _draw_faces(axes: Any, faces: Sequence[Array], colour: Array) -> None:
@@ -244,7 +256,7 @@ def _bars(model: Model) -> list[tuple[str, Array]]:
     for connection in assembly.connections:
         rotation, position = connection.parent.block.neutral_pose(connection.parent.name)
         ends[connection.parent.block.name].append(position + rotation @ connection.placement.position)
-    acting = (ref for _, ref, _, _ in arrows(model))
+    acting = (ref for what in ("force", "torque") for _, ref, _, _ in arrows(model, what))
     for ref in (*(ref for loop in assembly.loops for ref in loop.named_ports), *acting):
         ends[ref.block.name].append(ref.block.neutral_pose(ref.name)[1])
     bars = []
@@ -346,7 +358,8 @@ def plot_over_time(
         colours = COLOURS if few else colormaps["viridis"](np.linspace(0, 0.88, len(lines)))
         for (name, line), colour in zip(lines.items(), colours if len(lines) > 1 else ["black"], strict=False):
             axis.plot(t, line, color=colour, linewidth=1, label=name)
-        axis.set_title(label, fontsize=10)
+        title = label if _LETTER * len(label) < width else label.replace(" … ", " …\n")
+        axis.set_title(title, fontsize=min(10.0, max(6.0, 10 * width / (_LETTER * max(map(len, title.split("\n")))))))
         axis.grid(alpha=0.3)
         if few and len(lines) > 1:
             _name_lines(axis, [*lines], width)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import ModelError, did_you_mean
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import owner_of, split_path
 from titop.blocks.basics.spatial import Array, matrix_quaternion, quaternion_matrix
 from titop.blocks.basics.tolerances import TYPED
@@ -116,19 +116,26 @@ def _read_visual(reader: FieldReader, name: str, shape: Any) -> list[Visual]:
     return [Visual("cylinder", numbers[[0, 0, 1]], position, rotation, color), *balls]
 
 
+#: Colours of axes x, y and z.
+AXES = ("#d9534f", "#4caf6e", "#4a80d9")
+
+
 def read_frames(model: Model, frames: bool | Iterable[str]) -> tuple[str, ...]:
     """Return the bodies and ports whose axes are asked for; True are the bodies, and the ports that something is connected to.
 
     Raises `ModelError` for names of nothing.
     """
-    if isinstance(frames, bool):
+    if isinstance(frames, bool | np.bool_):
         connected = Frames(model).connected.items() if frames else ()
         return tuple(f"{name}.{port}" if port else name for name, ports in connected for port in dict.fromkeys((None, *ports)))
     reader, known = FieldReader("frames"), (WORLD, *model.body_names, *model.port_names)
-    names = (frames,) if isinstance(frames, str) else tuple(frames)
+    expected = "a body, a port, or True for all"
+    if not isinstance(frames, Iterable | PortRef):
+        raise ModelError(Finding("wrong-type", "frames", frames, expected, 'write frames=["hub"]'))
+    names = tuple(dict.fromkeys(map(str, (frames,) if isinstance(frames, str | PortRef) else frames)))
     for name in names:
         if name not in known:
-            reader.report("unknown-port", str(name), name, "a body, a port, or True for all", did_you_mean(str(name), known))
+            reader.report("unknown-port", name, name, expected, did_you_mean(name, known))
     reader.raise_findings()
     return names
 
@@ -161,6 +168,10 @@ class Scene(Frames):
     q: Array  #: (n, nq): the configurations of the motion that is shown: rails are as long as it.
     visuals: dict[str, list[Visual]] = field(default_factory=dict)
     axes: tuple[str, ...] = ()  #: The bodies and ports whose axes are shown.
+
+    def __post_init__(self) -> None:
+        if not self.names:
+            raise ModelError(Finding("nothing-to-draw", self.model.name, "no body", "a body that moves", "connect one"))
 
     def description(self) -> dict[str, Any]:
         """Return everything but the motion, ready for JSON."""
@@ -338,7 +349,7 @@ class Scene(Frames):
         """The axes of a body or port, so long in parts of the bodies' size."""
         body, port = split_path(name)
         origin = port_anchor(self.model.mechanism.assembly.blocks[body], port)
-        for axis, direction, color in zip("xyz", origin.rotation.T, ("#d9534f", "#4caf6e", "#4a80d9"), strict=True):
+        for axis, direction, color in zip("xyz", origin.rotation.T, AXES, strict=True):
             end = origin.position + part * self.detail * direction
             yield self._bar(role, f"{name} {axis}", origin, end, 0.5 * _ROD * self.detail, color)
 

@@ -260,13 +260,15 @@ class Trajectory:
                 signals[name, units[name]] = values
         return plot_over_time(self.t, in_panels(signals), instants=[change.t for change in self.changes])
 
-    def plot_shape(self, times: Any = None) -> Figure:
+    def plot_shape(self, times: Any = None, frames: bool | Iterable[str] = False) -> Figure:
         """Draw the system in space at some instants: rods, deformable bodies, rigid bodies by lines and their shapes, forces.
 
         Parameters
         ----------
         times : array_like (k,), s, optional
             Instants between the first and the last time; five equally spaced ones by default.
+        frames : bool or sequence of str
+            Axes that are drawn, as of `animate`.
 
         Returns
         -------
@@ -275,15 +277,14 @@ class Trajectory:
         Raises
         ------
         ModelError
-            For times outside the trajectory.
+            For times outside the trajectory, and unknown frames.
         """
         from titop.solvers.pictures.animation import configurations
         from titop.solvers.pictures.figures import plot_shapes
 
         instants = self._instants(np.linspace(self.t[0], self.t[-1], 5) if times is None and len(self.t) else times)
-        return plot_shapes(
-            self.model, configurations(self.model, self.t, self.q, instants), [f"t = {t:.4g} s" for t in instants]
-        )
+        shown = configurations(self.model, self.t, self.q, instants)
+        return plot_shapes(self.model, shown, [f"t = {t:.4g} s" for t in instants], frames)
 
     def _instants(self, times: Any) -> Array:
         start, end = self.t[[0, -1]] if len(self.t) else (np.inf, -np.inf)

@@ -80,7 +80,7 @@ def test_says_what_there_is() -> None:
 def test_closures_are_a_table() -> None:
     reader = read(looped())
     text = "".join(reader.texts)
-    assert "2 connections, 2 closures, 4 coordinates" in text
+    assert "2 connections, 1 closure, 1 interaction, 4 coordinates" in text
     assert "rope2 RigidClosure, 1 directionhook.eye and world" in text
     assert "spring CompliantClosuretower.top and hook" in text
     tree = [summary for _, summary in reader.summaries]

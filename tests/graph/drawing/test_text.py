@@ -24,8 +24,8 @@ class TestText:
         assert str(s).splitlines()[0] == "crane: 3 connections, 1 closure, gravity [0.0, 0.0, -9.81] m/s^2"
         assert str(s).splitlines()[5] == "closure anchor: hook.tip === world (RigidClosure spherical)"
         s.close_loop(s["hook"], s["tower"], tt.CompliantClosure("spring", stiffness=1))
-        assert ", 2 closures, " in str(s)
-        assert "closure spring: hook === tower (CompliantClosure)" in str(s).splitlines()
+        assert ", 1 closure, 1 interaction, " in str(s)
+        assert "interaction spring: hook === tower (CompliantClosure)" in str(s).splitlines()
 
     def test_an_empty_system(self) -> None:
         assert str(tt.System("void")).splitlines() == ["void: 0 connections, gravity [0.0, 0.0, -9.81] m/s^2", "world"]
@@ -72,7 +72,7 @@ def test_tendons_are_told_with_their_rods_and_what_takes_them_in() -> None:
     s.add_interaction(tt.Tendon("flexor", rod, y=0.005, stiffness=10.0, arms=[0.01]), "axle")
     s.add_sensor(tt.TendonSensor("gauge", "flexor"))
     lines = str(s).splitlines()
-    assert "closure flexor: rod === axle (Tendon)" in lines
+    assert "interaction flexor: rod === axle (Tendon)" in lines
     assert "TendonSensor gauge on flexor" in lines
     picture = outline(s)
     flexor = next(k for k, box in enumerate(picture.boxes) if box.name == "flexor")

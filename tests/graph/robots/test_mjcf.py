@@ -217,6 +217,20 @@ def test_sites_are_ports_where_mujoco_has_them() -> None:
     np.testing.assert_allclose(rotation, data.site("tip").xmat.reshape(3, 3), atol=1e-14)
 
 
+def test_sensors_that_titop_has_not_are_named() -> None:
+    text = arms("""<sensor><framepos name="f" objtype="site" objname="left_end"/><touch name="t" site="left_end"/>
+      <framepos objtype="site" objname="left_end"/><jointpos joint="left_elbow"/></sensor>""")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        s = tt.from_mjcf(text)
+    said = [str(each.message).partition(";")[0] for each in caught]
+    assert [line.partition("got ")[2] for line in said if "sensor" in line] == [
+        "a sensor 'framepos' (2 times)",
+        "a sensor 'touch'",
+    ]
+    assert [sensor.name for sensor in s.sensors] == ["sensor3"]
+
+
 def test_sensors_measure_what_mujocos_do() -> None:
     text = arms("""<sensor><jointpos name="a" joint="left_elbow"/><jointvel name="b" joint="left_elbow"/>
       <gyro name="g" site="left_end"/><accelerometer name="s" site="left_end"/><clock/></sensor>""")

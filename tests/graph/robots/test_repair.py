@@ -106,13 +106,11 @@ def test_mimics_that_are_sound_stay() -> None:
     ("text", "coordinates"),
     [
         (two_joints(), ("inner",)),
-        (two_joints(second='<mimic joint="inner"/>'), ("inner",)),
-        (two_joints(first='<mimic joint="outer"/>'), ("inner",)),
         (two_joints().replace(inertial(), ""), ("inner", "outer")),
         (two_joints(second='<dynamics armature="1"/>').replace(inertial(), ""), ("outer",)),
         (two_joints(tip=inertial()).replace(inertial(), "", 1), ("inner", "outer")),
     ],
-    ids=["leaf", "follows", "leads", "all", "armature", "massless within"],
+    ids=["leaf", "all", "armature", "massless within"],
 )
 def test_joints_that_carry_nothing_become_fixed(text: str, coordinates: tuple[str, ...]) -> None:
     with warnings.catch_warnings(record=True) as caught:
@@ -120,6 +118,25 @@ def test_joints_that_carry_nothing_become_fixed(text: str, coordinates: tuple[st
         system = from_urdf(text, repair=True)
     assert system.resolve().coordinate_names == coordinates
     assert sum("taken as fixed" in str(w.message) for w in caught) == 2 - len(coordinates)
+
+
+@pytest.mark.parametrize(
+    "mimics", [{"second": '<mimic joint="inner"/>'}, {"first": '<mimic joint="outer"/>'}], ids=["follows", "leads"]
+)
+def test_joints_that_carry_nothing_stay_where_gears_couple_them_to_others(mimics: dict[str, str]) -> None:
+    """They neither give a warning nor change how the others move, which welded ones would not either."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        system = from_urdf(two_joints(**mimics), repair=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        welded = from_urdf(two_joints(), repair=True).resolve("reference")
+    m = system.resolve("reference")
+    assert m.coordinate_names == ("inner", "outer")
+    assert welded.coordinate_names == ("inner",)
+    (expected,) = welded.forward_dynamics([0.3], [0.5], [0.7])
+    turned = m.forward_dynamics([0.3, 0.3], [0.5, 0.5], [0.7, 0.0])
+    np.testing.assert_allclose(turned, [expected, expected], rtol=ROUNDING)
 
 
 def test_what_cannot_be_mended_is_refused_all_the_same() -> None:

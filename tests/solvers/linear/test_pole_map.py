@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import control
@@ -33,6 +34,24 @@ def test_modes_cross(unit: float) -> None:
     by_size = np.sort(np.abs(found.poles), axis=1)
     assert np.ptp(by_size[:, :2]) > 0.5
     assert np.ptp(by_size[:, 2:]) > 0.5
+
+
+@pytest.mark.parametrize("count", [3, 4])
+def test_three_or_four_poles_of_one_model_have_its_colour(count: int) -> None:
+    """Matplotlib takes a row of so many numbers for a colour, and says so."""
+    system = control.ss(-np.diag(1.0 + np.arange(count)), np.eye(count, 1), np.eye(1, count), 0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (axis,) = tt.pole_map([system]).plot().axes
+    assert axis.collections[0].get_array() is not None
+
+
+def test_poles_on_an_axis_stand_on_it() -> None:
+    """Rounding of undamped poles is not stretched over the whole width."""
+    skewed = np.array([[0.0, 1.0, 0, 0], [-1, 0, 0, 0], [0, 0, 0, 100.0], [0, 0, -100, 0]])
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
+    (axis,) = tt.pole_map([control.ss(turn @ skewed @ turn.T, np.eye(4, 1), np.eye(1, 4), 0.0)]).plot().axes
+    assert axis.get_xlim() == pytest.approx((-100, 100))
 
 
 def family() -> tuple[tt.Model, dict[str, Any]]:

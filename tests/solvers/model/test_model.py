@@ -90,5 +90,8 @@ def test_random_configurations_are_a_stack_that_functions_take() -> None:
     np.testing.assert_array_equal(stack, [m.random_configuration(rng) for _ in range(3)])
     assert m.mass_matrix(stack).shape == (3, 6, 6)
     assert m.random_configuration(rng, 0).shape == (0, 7)
+    for wrong in (None, 0, np.random):
+        with pytest.raises(tt.ModelError, match="default_rng"):
+            m.random_configuration(wrong, 2)  # type: ignore[arg-type]
     with pytest.raises(tt.ModelError, match="count"):
         m.random_configuration(rng, 2.5)  # type: ignore[arg-type]

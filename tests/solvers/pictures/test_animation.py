@@ -243,3 +243,9 @@ def test_modes_of_a_body_and_of_a_linkage(tmp_path: Path) -> None:
     loose.connect("world", tt.RigidBody("puck", 1.0), tt.Prismatic("slide"))
     with refusal("bad-value", "a mode with a frequency"):
         tt.animate_mode(tt.modes(loose.resolve("reference")), 1, tmp_path / "no.html")
+
+
+def test_a_system_without_bodies_has_no_page(tmp_path: Path) -> None:
+    trajectory = motion(tt.System("nothing").resolve("reference"), count=3)
+    with refusal("nothing-to-draw", "a body"):
+        trajectory.animate(tmp_path / "x.html", frames=True)

@@ -266,3 +266,12 @@ def every_kind() -> tt.Model:
     s.connect(hub.port("c"), tt.FlexibleBody("sheet", **fields), tt.Weld("w4"))
     s.connect(hub.port("d"), ConstantCurvatureSegment("segment", 0.6, 0.05, 120.0), tt.Weld("w5"))
     return s.resolve("reference")
+
+
+def test_titles_of_long_names_fit_their_panels() -> None:
+    names = [f"joint_{k}_of_the_left_arm_of_the_first_robot" for k in range(13)]
+    figure = plot_over_time(np.arange(2.0), in_panels({(name, "rad"): np.ones(2) for name in names}))
+    figure.draw_without_rendering()
+    first, second = (axis.title.get_window_extent() for axis in figure.axes)
+    assert first.x1 < second.x0
+    assert second.x1 < figure.bbox.x1

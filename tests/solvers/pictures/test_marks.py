@@ -13,7 +13,7 @@ import titop as tt
 from tests.refusals import refusal
 from tests.solvers.pictures.animated import Array, motion, read
 from titop.blocks.basics.spatial import quaternion_matrix
-from titop.solvers.pictures.scene import Scene, read_frames
+from titop.solvers.pictures.scene import AXES, Scene, read_frames
 
 TURN = np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])
 
@@ -64,6 +64,30 @@ def test_torques_have_two_heads_and_joints_with_sensors_a_cube(tmp_path: Path) -
     np.testing.assert_allclose(along / np.linalg.norm(along), TURN[:, 1], rtol=0, atol=1e-5)
     (cube,) = (shape for shape in data["shapes"] if shape["name"] == "encoder")
     assert (cube["kind"], cube["frame"], cube["position"]) == ("box", -1, [0, 0, 0])
+
+
+def test_figures_have_the_axes_and_torques_too() -> None:
+    s = arm()
+    tip = s["body"].port("tip")
+    s.add_load(tt.Load("wind", tip, force=[0, 1, 0], torque=[0, 0, 2], frame="world"))
+    s.add_actuator(tt.Torque("rcs", tip, direction=[0, 1, 0]))
+    m = s.resolve("reference")
+    turn, at = m.pose("body.tip", [0.3])
+    (axes,) = tt.plot_shape(m, [0.3], frames=["body.tip"]).axes
+    for k, color in enumerate(AXES):
+        (drawn,) = (np.transpose(line.get_data_3d()) for line in axes.lines if str(line.get_color()) == color)
+        along = drawn[1] - drawn[0]
+        np.testing.assert_allclose(drawn[0], at, rtol=0, atol=1e-14)  # sums of a few numbers of 1 m
+        np.testing.assert_allclose(along / np.linalg.norm(along), turn[:, k], rtol=0, atol=1e-14)
+    quivers = len(axes.collections)
+    assert quivers == 5  # one of the force, two of each torque: each draws a head
+    (bare,) = tt.plot_shape(m, [0.3]).axes
+    assert len(axes.lines) - len(bare.lines) == 3
+    (several,) = motion(m, count=3).plot_shape([0.0, 1.0], frames="end").axes
+    assert sum(str(line.get_color()) == AXES[0] for line in several.lines) == 2
+    for wrong in (None, 3, "tipp", [["end"]]):
+        with pytest.raises(tt.ModelError, match=r"^frames"):
+            tt.plot_shape(m, frames=wrong)  # type: ignore[arg-type]
 
 
 def test_tendons_in_rods_are_as_long_as_they_measure() -> None:

@@ -304,7 +304,7 @@ def test_systems_with_them_are_included() -> None:
 def test_pictures_show_them(tmp_path: Any) -> None:
     s = strung(BELTS[0])
     text = str(s)
-    assert "closure cable: world.eye === body.E === wheel === arm.E === elbow === axle (Cable)" in text
+    assert "interaction cable: world.eye === body.E === wheel === arm.E === elbow === axle (Cable)" in text
     for picture in (s.to_mermaid(), s.to_dot(), s._repr_html_()):
         assert "cable" in picture
     assert s.to_mermaid().count("-.->") == 2 * 3 + 6 + 4  # joints with a wire on either side; ends of cable and belt

@@ -161,7 +161,7 @@ def test_files_and_text_keep_loads(tmp_path: Any) -> None:
     q, v, x = state(m)
     np.testing.assert_array_equal(m.inverse_dynamics(q, v, x, u=INPUTS), other.inverse_dynamics(q, v, x, u=INPUTS))
     assert m.parameters() == other.parameters()
-    assert "closure wind: far (DistributedLoad)" in str(s).splitlines()
+    assert "interaction wind: far (DistributedLoad)" in str(s).splitlines()
     with pytest.raises(tt.ModelError, match=r"force.*build this block in Python"):
         swimmer().save(tmp_path / "functions.toml")
     (tmp_path / "wrong.toml").write_text(text.replace('rod = "near"', 'rod = "naer"'))
