@@ -20,7 +20,6 @@ from titop.solvers.native.identity import LANE_COUNT
 from titop.solvers.native.signatures import (
     FLAG,
     IN_LANES,
-    NOTHING,
     OF_MEMBERS,
     RAISED,
     REAL,
@@ -41,7 +40,7 @@ _USABLE = 0x0001 | 0x0100 | 0x0400
 _SWAPPED = ord(">" if sys.byteorder == "little" else "<")
 
 _NUMPY = {"int64": np.dtype(np.int64), "float64": np.dtype(np.float64), "boolean": np.dtype(np.bool_)}
-_LLVM = {"int64": "i64", "float64": "double", "boolean": "i8", "void": "ptr"}
+_LLVM = {"int64": "i64", "float64": "double", "boolean": "i8"}
 
 #: What is used of Python: classes, under names of our own, and functions with their types in LLVM's notation.
 PYTHON_CLASSES = {"titop_TypeError": TypeError, "titop_MemoryError": MemoryError}
@@ -57,7 +56,6 @@ PYTHON_FUNCTIONS = {
     "PyObject_IsTrue": ("i32", "ptr"),
     "PyLong_FromLongLong": ("ptr", "i64"),
     "PyFloat_FromDouble": ("ptr", "double"),
-    "Py_BuildValue": ("ptr", "ptr, ..."),
 }
 #: What numba's text may name of Python beside these, to say what an exception is about; the functions above do not ask for it.
 EXCEPTION_FUNCTIONS = {"PyObject_Hash", "PyTuple_Pack", "PyUnicode_FromKindAndData"}
@@ -350,7 +348,6 @@ def _python_caller(name: str, native: str, signature: Signature, passed: list[st
     begin = f"""
 {_string("refusal", refusal)}
 {_string("stop", stop)}
-{_string("none", "")}
 declare i32 @"{native}"({", ".join(part.split()[0] for part in passed)})
 
 define ptr @{name}(ptr %ndarray, ptr %arguments, i64 %count) {{
@@ -602,9 +599,7 @@ def _nothing(kind: Type) -> Iterator[str]:
 
 
 def _answer(result: Type) -> Iterator[str]:
-    if result is NOTHING:
-        yield "%object = call ptr (ptr, ...) @Py_BuildValue(ptr @none)"
-    elif result is REAL:
+    if result is REAL:
         yield "%number = load double, ptr %result"
         yield "%object = call ptr @PyFloat_FromDouble(double %number)"
     else:

@@ -25,7 +25,6 @@ class Type(NamedTuple):
 INTEGER, REAL, FLAG = Type("int64"), Type("float64"), Type("boolean")
 INTS, FLOATS = Type("int64", 2), Type("float64", 2)
 VECTOR, MASK, CUBE = Type("float64", 1), Type("boolean", 1), Type("float64", 3)
-NOTHING = Type("void")
 
 #: A vector of a state, and the address of such numbers; and vector, matrix and matrices that a kernel writes for it.
 STATE, STATE_AT = Type("float64", 1, stacked="read"), Type("int64", stacked="read")

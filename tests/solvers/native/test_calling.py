@@ -13,7 +13,7 @@ import pytest
 import titop as tt
 from titop.solvers.native import calling
 from titop.solvers.native.kernel import entry
-from titop.solvers.native.signatures import CUBE, FLAG, INTEGER, INTS, MASK, NOTHING, REAL, VECTOR
+from titop.solvers.native.signatures import CUBE, FLAG, INTEGER, INTS, MASK, REAL, VECTOR
 
 
 @entry(CUBE, MASK, FLAG, INTEGER, REAL, result=REAL)
@@ -28,12 +28,13 @@ def _weighted(cube, mask, flag, axis, scale):
     return total
 
 
-@entry(VECTOR, INTS, result=NOTHING)
+@entry(VECTOR, INTS)
 def _count(vector, ints):
-    """Write extents and allocated numbers into a vector."""
+    """Write extents and allocated numbers into a vector; return how many there are."""
     scratch = np.empty(ints.shape[0] * ints.shape[1])
     scratch[:] = 2.0
     vector[0], vector[1], vector[2] = ints.shape[0], ints.shape[1], scratch.sum()
+    return ints.size
 
 
 def test_every_type_of_argument_arrives_as_python_gave_it() -> None:
@@ -46,7 +47,7 @@ def test_every_type_of_argument_arrives_as_python_gave_it() -> None:
             expected + 1000 * cube.shape[axis] + 500 * bool(flag), rel=1e-14
         )
     vector = np.zeros(3)
-    assert _count(vector, np.zeros((5, 7), dtype=np.int64)) is None
+    assert _count(vector, np.zeros((5, 7), dtype=np.int64)) == 35
     assert vector.tolist() == [5, 7, 70]
 
 

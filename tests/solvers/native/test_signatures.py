@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from titop.solvers.native.signatures import CUBE, FLAG, FLOATS, INTEGER, INTS, MASK, NOTHING, REAL, VECTOR, Signature, Type
+from titop.solvers.native.signatures import CUBE, FLAG, FLOATS, INTEGER, INTS, MASK, REAL, VECTOR, Signature, Type
 
 
 @pytest.mark.parametrize("kind", [INTEGER, REAL, FLAG, INTS, FLOATS, VECTOR, MASK, CUBE], ids=str)
@@ -19,7 +19,7 @@ def test_numba_reads_types_as_those_of_such_values(kind: Type) -> None:
 
 def test_numba_reads_arguments_and_results_in_their_order() -> None:
     numba = pytest.importorskip("numba")
-    arguments, result = numba.core.sigutils.normalize_signature(str(Signature((INTS, REAL, VECTOR), NOTHING)))
+    arguments, result = numba.core.sigutils.normalize_signature(str(Signature((INTS, REAL, VECTOR), REAL)))
     assert [str(each) for each in arguments] == ["array(int64, 2d, C)", "float64", "array(float64, 1d, C)"]
-    assert result == numba.void
+    assert result == numba.float64
     assert numba.core.sigutils.normalize_signature(str(Signature((REAL,))))[1] == numba.int64
