@@ -51,7 +51,7 @@ def diagram(system: Network) -> str:
 
 def constraint_count(system: Network) -> str:
     """Return the numbers of closures, interactions and gears, such as ``"2 closures, 1 gear"``; empty without any."""
-    words = [each.word for each in (*system.loops, *system.gears)]
+    words = [*(loop.word for loop in system.loops), *(gear.word for gear in system.gears)]
     counts = ((what, words.count(what)) for what in ("closure", "interaction", "gear", "relation"))
     return ", ".join(counted(count, what) for what, count in counts if count)
 

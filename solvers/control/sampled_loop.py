@@ -266,10 +266,8 @@ class SampledController(ConnectedController):
 
     def are_finite(self) -> Array:
         """Tell of which members all states and commands are finite, as those of a single simulation have to be."""
-        finite: Array = np.isfinite(self._state).all(axis=-1)
-        for each in self._samples:
-            for part in (each.state, *each.command):
-                finite &= np.isfinite(part).all(axis=-1)
+        parts = [self._state, *(part for each in self._samples for part in (each.state, *each.command))]
+        finite: Array = np.array([np.isfinite(part).all(axis=-1) for part in parts]).all(axis=0)
         return finite
 
     def _reference_at(self, t: float) -> Array:

@@ -247,10 +247,12 @@ def program(
         got = "none" if controller is None else "one without a function of it"
         advice = "give both or none"
         raise ModelError(Finding("no-controller", "controller", got, f"one beside the function {CLOSED_LOOP!r}", advice))
-    for what, given, own in (("ports", ports, OF_PORTS), ("prescribed", prescribed, {"hybrid_dynamics"})):
-        if bool(read_names(what, given)) != (not own.isdisjoint(functions)):
-            got, advice = given or "none", f"give both or none: functions of these are {', '.join(sorted(own))}"
-            raise ModelError(Finding(f"no-{what}", what, got, "names beside a function of them", advice))
+    of_names: tuple[tuple[str, Any, Collection[str]], ...]
+    of_names = ("ports", ports, OF_PORTS), ("prescribed", prescribed, {"hybrid_dynamics"})
+    for what, given, own in of_names:
+        if bool(read_names(what, given)) != any(name in own for name in functions):
+            advice = f"give both or none: functions of these are {', '.join(sorted(own))}"
+            raise ModelError(Finding(f"no-{what}", what, given or "none", "names beside a function of them", advice))
     return programmed(model, functions, recording(model, parameters, inputs, outputs, at, ports, frame, prescribed), controller)
 
 

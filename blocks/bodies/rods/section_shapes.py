@@ -20,7 +20,7 @@ _FIFTH_POWERS = 1.0045237627951398
 
 def divisor(numbers: Array) -> Array:
     """Return numbers that are not negative, ones in place of zeros."""
-    return where(below(-numbers, 0.0), numbers, 1.0)
+    return where(below(-numbers, 0.0), numbers, np.ones(numbers.shape))
 
 
 class SectionMoments(NamedTuple):
