@@ -56,9 +56,8 @@ def massless_joints(robot: Robot, base: str) -> tuple[list[RobotJoint], bool]:
     mimics = [(joint.name, joint.mimic.joint) for joint in robot.joints if joint.mimic]
     sound = [("", joint.name) for joint in robot.joints if joint.kind != "fixed" and (joint.name,) not in found]
     geared = reached([*sound, *mimics, *((driver, name) for name, driver in mimics)], "")
-    return [joint for joint in robot.joints if (joint.name,) in found - {(name,) for name in geared}], moves_no_inertia(
-        nodes, found
-    )
+    alone = found - {(name,) for name in geared}
+    return [joint for joint in robot.joints if (joint.name,) in alone], moves_no_inertia(nodes, found)
 
 
 def _sound(link: RobotLink, robot: Robot) -> RobotLink:
