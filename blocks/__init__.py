@@ -3,7 +3,7 @@
 Read in this order:
 
 - `basics`: messages, reading of user input, spatial algebra, derivatives; nothing there knows what a block is;
-- `programs`: straight-line programs, and numbers that are not known until they run;
+- `programs`: operations and loops of these, and numbers that are not known until they run;
 - `laws`: laws that both engines run, as Python and as machine code;
 - `contract`: the members of every block, and how to write one of your own;
 - `bodies`: rigid and flexible bodies, soft rods;

@@ -15,7 +15,7 @@ Read in this order; folders import only from those above them:
 - `lft`: linear models that are exact functions of uncertain parameters; `robust`: how stable all of them are;
   `synthesis`: controllers of full order, and reduced ones; `tuning`: controllers of fixed structure, tuned on all of them;
   `pointing`: budgets of the errors that sources leave of a loop;
-- `linear_files`: all of these in files, also of MATLAB; `programs`: models and controllers as straight-line programs, in C;
+- `linear_files`: all of these in files, also of MATLAB; `programs`: models and controllers as programs, in C;
   `tensors`: functions for PyTorch and JAX;
 - `pictures`: of models and motions; `motions`: given as functions of time;
 - `simulation`: integrating in time, trajectories;

@@ -1,4 +1,4 @@
-"""Models and controllers as straight-line programs: all that they compute at a state or a sample, as operations.
+"""Models and controllers as programs: all that they compute at a state or a sample, as operations and loops of these.
 
 - `tracing`: the reference engine's passes, run with numbers that are not known yet, become programs;
 - `program_outputs`: outputs, by the names of signals;

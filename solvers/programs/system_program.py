@@ -1,4 +1,4 @@
-"""A model between inputs and outputs as straight-line programs: its rates, its outputs, and how these change."""
+"""A model between inputs and outputs as programs: its rates, its outputs, and how these change."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def export_fmu(
 ) -> None:
     """Write a model as an FMU, for Simulink, Dymola, OpenModelica, FMPy and many other tools.
 
-    It contains the C of the model's equations as a straight-line program, a compiled library where a C compiler is (``cc``,
+    It contains the C of the model's equations as one program, a compiled library where a C compiler is (``cc``,
     ``gcc``, ``clang``, or what the variable CC names), and needs nothing of titop. Names are titop's, with units. Derivatives
     of rates and outputs along directions are exact, in FMI 3.0 backwards too. States can be saved, restored, written as bytes.
 
