@@ -170,7 +170,7 @@ def test_mixed_trees(seed: int) -> None:
     The matrices of inverse dynamics come of products of all pairs of coordinates; what is left of the sums of their some 50
     products is rounding, 1e-14. Those of forward dynamics satisfy the same equations, but for what elimination rounds from
     joint to joint, 1e-12 of what the innermost carries. What they are themselves the mass matrix' condition of 1e10 leaves open
-    by some 1e-6: 1.6e-6 for the signs that beams' modes have at one seed.
+    by some 1e-6: up to 1.6e-6, by the signs that beams' modes have and by the processor.
     """
     model, (q, v, tau), (dq, dv, dtau), weights, loads = mixed(seed)
     for acting in ({}, loads):
@@ -185,7 +185,7 @@ def test_mixed_trees(seed: int) -> None:
         assert left(np.eye(model.nv), pulled[1], (-by_v.T, pulled[2])) < 1e-12
         assert left(mass, slopes[0] @ dq + slopes[1] @ dv + slopes[2] @ dtau, *changes) < 1e-11
         for by, slope in zip(pulled, slopes, strict=True):
-            assert error(by, weights @ slope) < 3e-6
+            assert error(by, weights @ slope) < 1e-5
     assert left(mass, model.forward_dynamics_tangent(q, v, tau, dq, dv, dtau), *changes) > 1e-9
     pulled = model.forward_dynamics_adjoint(q, v, tau, weights)
     assert left(np.eye(model.nv), pulled[0], (-by_q.T, pulled[2])) > 1e-9
@@ -193,16 +193,20 @@ def test_mixed_trees(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_inverse_dynamics_of_mixed_trees(seed: int) -> None:
-    """As the matrices say, to the rounding of sums of some 50 products; not so with other loads."""
+    """As the matrices say, to rounding; not so with other loads.
+
+    A single number of the matrices is itself a sum over bodies whose terms are up to 1e4 times greater: of eight seeds on
+    three kinds of processors, each of which sums in its own order, 1.3e-12 is the most that is left.
+    """
     model, (q, v, a), (dq, dv, da), weights, loads = mixed(seed)
     unit = np.eye(model.nv)
     for acting in ({}, loads):
         by_q, by_v, mass = model.inverse_dynamics_derivatives(q, v, a, **acting)
         found = model.inverse_dynamics_tangent(q, v, a, dq, dv, da, **acting)
         pulled = model.inverse_dynamics_adjoint(q, v, a, weights, **acting)
-        assert left(unit, found, (by_q, dq), (by_v, dv), (mass, da)) < 1e-12
+        assert left(unit, found, (by_q, dq), (by_v, dv), (mass, da)) < 1e-11
         for by, slopes in zip(pulled, (by_q, by_v, mass), strict=True):
-            assert left(unit, by, (slopes.T, weights)) < 1e-12
+            assert left(unit, by, (slopes.T, weights)) < 1e-11
     assert left(unit, model.inverse_dynamics_tangent(q, v, a, dq, dv, da), (by_q, dq), (by_v, dv), (mass, da)) > 1e-9
     assert left(unit, model.inverse_dynamics_adjoint(q, v, a, weights)[0], (by_q.T, weights)) > 1e-9
 
