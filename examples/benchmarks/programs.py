@@ -1,4 +1,4 @@
-"""What straight-line programs cost beside titop's own kernels, and beside peers: `m.program` and the C of `tt.export_c`.
+"""What programs of one system cost beside titop's own kernels, and beside peers: `m.program` and the C of `tt.export_c`.
 
 Nanoseconds of processor time a state on one core, the least of interleaved repeats in one process, after the results were
 compared. Of every system: operations, seconds until a program is there (recorded; compiled, if the cache has it not), a stack
@@ -43,7 +43,7 @@ GIVEN = {"ID": "q v a", "FD": "q v tau", "M": "q", "dID": "q v a", "dFD": "q v t
 #: How far results may be from the model's own, relative to the largest entry: sums in another order, over a hundred bodies.
 ALIKE = 1e-11
 
-#: Systems and the functions that are asked of them: derivatives of thirty joints are no straight line any more.
+#: Systems and the functions that are asked of them: derivatives of thirty joints are too long for a program.
 SYSTEMS: dict[str, tuple[Callable[[], tt.Model], tuple[str, ...]]] = {
     "7 hinges": (lambda: system(fixed_arm()).resolve(), tuple(KINDS)),
     "6 hinges with springs, dampers, friction, stops": (lambda: rubbing().resolve(), ("ID", "FD", "dFD")),

@@ -36,10 +36,9 @@ class NoCalls:
 NO_CALLS: Any = NoCalls()
 
 
-def real_only(array: Array, name: str) -> Array:
-    """Return an array of real numbers, for kernels. Raises `ModelError` if it is complex."""
+def real_only(array: Array, name: str, advice: str = "use resolve(engine='reference') for complex arguments") -> Array:
+    """Return an array of real numbers. Raises `ModelError` if it is complex."""
     if array.dtype.kind == "c":
-        advice = "use resolve(engine='reference') for complex arguments"
         raise ModelError(Finding("wrong-type", name, "complex numbers", "real numbers", advice))
     return array
 

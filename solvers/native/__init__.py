@@ -8,7 +8,7 @@ Read in this order:
 - `compilation`, `parts`: making pieces with numba; `lowering`: what it writes in short; `intrinsics`: what stages ask of it
   beside; `lanes`: numbers of several states side by side; `optimising`: what LLVM does; `sharing`: how kernels call the parts
   that they share;
-- `programs`: straight-line programs, compiled by LLVM alone;
+- `programs`: programs of one system, compiled by LLVM alone;
 - `object_code`, `calling`: running it without numba, called from Python at about the cost of a call from C; these alone rely on
   how CPython's and NumPy's objects lie in memory, which `calling.obstacle` checks; where they lie otherwise, all goes through
   numba's own calls; `callbacks`: Python called from machine code.

@@ -1,4 +1,4 @@
-"""Straight-line programs as machine code, by LLVM alone; see `titop.blocks.programs.program`.
+"""Programs as machine code, by LLVM alone; see `titop.blocks.programs.program`.
 
 A program of many points becomes a loop over them, which may carry numbers from one to the next. What depends on shared numbers
 alone is computed before it, what depends on these and on the points' z once for neighbours of equal z: sections of a body along

@@ -26,6 +26,7 @@ from titop.solvers.constraints.interaction_loads import efforts_by_states, read_
 from titop.solvers.constraints.multipliers import DEPENDENT
 from titop.solvers.engines.reference.reference_dynamics import ReferenceDynamics, ReferenceObservations
 from titop.solvers.mechanism.inputs import Push
+from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.model.mechanism import Mechanism
 
 
@@ -36,11 +37,20 @@ class ReferenceDerivatives(DerivativesCore):
         self._mechanism, self._dynamics, self._observations, self._nv = mechanism, dynamics, observations, mechanism.nv
 
     @cached_property
-    def _step(self) -> Any:
+    def _method(self) -> Any:
         """The method of differentiation: users' interactions are tested at every state, since the result may differ."""
         blocks = self._mechanism.assembly.blocks.values()
         known = (block.complex_safe and (is_titops_own(block) or not isinstance(block, Interaction)) for block in blocks)
         return complex_step if all(known) else trusted_step
+
+    def _step(self, function: Any, count: int, *state: Array) -> Array:
+        """Return the derivatives of a function by its `count` arguments at zero; it also reads a state of real numbers.
+
+        Raises `ModelError` if that is complex: its imaginary parts would be taken for those of the steps.
+        """
+        for part in state:
+            real_only(part, "state", "differentiate the function by steps of your own: it takes complex arguments here")
+        return self._method(function, np.zeros(count))
 
     def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         return self._stepped(lambda q, v, a: self._dynamics.tree_inverse(q, v, a, pushes), q, v, a)
@@ -70,7 +80,7 @@ class ReferenceDerivatives(DerivativesCore):
             dq, dv, dx = step.reshape(3, self._nv)
             return function(self._mechanism.integrate_unchecked(q, dq), v + dv, x + dx)
 
-        return _split_columns(self._step(at, np.zeros(3 * self._nv)), 3)
+        return _split_columns(self._step(at, 3 * self._nv, q, v, x), 3)
 
     def with_closures(self, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array) -> tuple[Array, Array]:
         def equations(q: Array, v: Array, a: Array) -> Array:
@@ -84,10 +94,10 @@ class ReferenceDerivatives(DerivativesCore):
         return changes, np.array([by_motion[2], by_motion[0], by_motion[1], by_rate[0]])
 
     def closure_rate(self, q: Array, v: Array) -> Array:
-        still = np.zeros(self._nv)
-        return self._step(
-            lambda dq: self._dynamics.constraints(self._mechanism.integrate_unchecked(q, dq), v).jacobian @ v, still
-        )
+        def rate(dq: Array) -> Array:
+            return self._dynamics.constraints(self._mechanism.integrate_unchecked(q, dq), v).jacobian @ v
+
+        return self._step(rate, self._nv, q, v)
 
     def motion(self, ports: Sequence[str], q: Array, v: Array, a: Array, weightless: bool = False) -> list[Array]:
         gravity = self._mechanism.engine.gravity if weightless else np.zeros(3)
@@ -100,7 +110,7 @@ class ReferenceDerivatives(DerivativesCore):
 
         if not ports:
             return []
-        derivatives = [np.split(by_both, 2, axis=2) for by_both in self._step(motions, np.zeros(2 * self._nv))]
+        derivatives = [np.split(by_both, 2, axis=2) for by_both in self._step(motions, 2 * self._nv, q, v, a)]
         return [np.array([by_v[0], by_q[0], by_q[1], by_v[1]]) for by_q, by_v in derivatives]
 
     def hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> HybridDerivatives:
@@ -117,7 +127,7 @@ class ReferenceDerivatives(DerivativesCore):
             a_, tau_ = a + np.where(mask, da, 0.0), tau + np.where(mask, 0.0, dtau)
             return np.array(closed_dynamics.hybrid(self._mechanism, q_, v_, tau_, a_, mask, pushes, rank, least))
 
-        by_each = self._step(both, np.zeros(4 * self._nv))
+        by_each = self._step(both, 4 * self._nv, q, v, tau, a)
         return HybridDerivatives(*_split_columns(by_each[0], 4), *_split_columns(by_each[1], 4))
 
 

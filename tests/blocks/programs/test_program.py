@@ -1,4 +1,4 @@
-"""Straight-line programs, written by hand."""
+"""Programs, written by hand."""
 
 from __future__ import annotations
 

@@ -44,7 +44,23 @@ def test_both_engines_agree(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for function in ("inverse_dynamics_derivatives", "forward_dynamics_derivatives"):
         one, two = (np.array(getattr(m, function)(q, v, a)) for m in models)
         np.testing.assert_allclose(one, two, rtol=0, atol=1e-8 * np.abs(one).max())
-    monkeypatch.setattr(models[1].mechanism.engine.derivatives, "_step", complex_steps.complex_step)
+    monkeypatch.setattr(models[1].mechanism.engine.derivatives, "_method", complex_steps.complex_step)
     blind = np.array(models[1].inverse_dynamics_derivatives(q, v, a))
     one = np.array(models[0].inverse_dynamics_derivatives(q, v, a))
     assert np.abs(blind - one).max() > 0.01 * np.abs(one).max()
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+def test_complex_states_are_refused() -> None:
+    """Their imaginary parts would be taken for the steps' own; functions that are no derivatives take them."""
+    model = system("block").resolve("reference")
+    q, v, a = np.full(2, 0.1), np.full(2, 0.1 + 1e-3j), np.ones(2)
+    for derivatives in (
+        lambda: model.inverse_dynamics_derivatives(q, v, a),
+        lambda: model.forward_dynamics_derivatives(q, v, a),
+        lambda: model.hybrid_dynamics_derivatives(q, v, a, a, ["joint.first"]),
+        lambda: model.motion_derivatives("body.end", q, v, a),
+    ):
+        with pytest.raises(tt.ModelError, match="state: got complex numbers; expected real numbers"):
+            derivatives()
+    assert model.inverse_dynamics(q, v, a).dtype == complex
