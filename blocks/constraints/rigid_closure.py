@@ -20,7 +20,7 @@ from titop.blocks.basics.spatial import Array, cross, log_jacobian, log_jacobian
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.constraints.closure import DISPLACEMENT, MultiplierClosure
 from titop.blocks.contract.block import Block, ParameterFields
-from titop.blocks.contract.fields import Field, Fixed, Kept, optional, scalar, zero_axes
+from titop.blocks.contract.fields import Field, Fixed, Kept, optional, scalar
 from titop.blocks.contract.fields import axis as direction
 from titop.blocks.joints.joint import unit_vector
 
@@ -215,7 +215,6 @@ class RigidClosure(MultiplierClosure):
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()
-        errors += zero_axes(self, ("axis", "axis2"))
         if self.directions is not None and np.isfinite(self.directions).all():
             self._check_directions(self.directions, errors, warnings)
         if self.pitch and self.kind != "screw":

@@ -204,7 +204,7 @@ class Contact(BodyInteraction):
         #: The touched shape, and the spheres or points.
         self.touched: Shape = Shape.plane()
         self.touching: Touching = RigidSpheres(np.zeros((1, 3)), np.zeros(1))
-        if self.reader.findings or (isinstance(self.on, Block) and self.on.check()[0]):
+        if self.reader.findings or not self.normal.any() or (isinstance(self.on, Block) and self.on.check()[0]):
             return
         self._findings = [*self._wrong_numbers(), *self._wrong_places()]
         if not self._findings:
@@ -286,9 +286,7 @@ class Contact(BodyInteraction):
         return errors + self._findings, warnings
 
     def _wrong_numbers(self) -> Iterator[Finding]:
-        if self.shape is None and not self.normal.any():
-            yield Finding("zero-axis", f"{self.name}.normal", self.normal.tolist(), "a direction", "give [0, 0, 1]")
-        elif self.shape is not None and self.normal.tolist() != list(_UP):
+        if self.shape is not None and self.normal.tolist() != list(_UP):
             advice = "write shape=tt.Shape.plane(normal), or leave one of the two out"
             yield Finding("two-shapes", f"{self.name}.normal", self.normal.tolist(), "no normal beside a shape", advice)
         if self.radius is not None and np.any(np.real(self.radius) < 0):  # an entry comes here unread

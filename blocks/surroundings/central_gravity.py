@@ -8,7 +8,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
-from titop.blocks.contract.fields import Field, axis, scalar, zero_axes
+from titop.blocks.contract.fields import Field, axis, scalar
 from titop.blocks.surroundings.gravity_field import GravityField
 
 
@@ -72,7 +72,6 @@ class CentralGravity(GravityField):
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()
-        errors += zero_axes(self, ("axis",))
         for name, what in (("mu", "gravitational parameter"), ("radius", "radius")):
             value = getattr(self, name)
             if not errors and not value > 0:
