@@ -7,8 +7,8 @@
   files of NASTRAN;
 - `modal_checks`: what is wrong with such data; `flexible_body`: the law of these bodies;
 - `second_order`: second-order displacements of their points, and the inertia that follows;
-- `beam`: uniform beams; `beam_matrices`: their mass and stiffness, their second order, and coordinates in which their
-  law is a polynomial of their dimensions; `beam_reduction`: from these to their coordinates;
+- `beam`: uniform beams; `beam_matrices`: their mass and stiffness in few coordinates, their second order, and coordinates in
+  which their law is a polynomial of their dimensions;
 - `rods`: rods with large deflections; `soft`: bodies defined by a user's kinematics;
 - `water`: fluid forces on rigid bodies, beams and rods.
 """
