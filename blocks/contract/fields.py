@@ -375,6 +375,18 @@ def optional(read: Read[T]) -> Read[T | None]:
     return _Optional(read)
 
 
+def instance(cls: type[T], advice: str, code: str = "wrong-type") -> Read[T | None]:
+    """Return a reader of an object of a public class of titop, or None; else the finding has this code."""
+
+    def read(block: Any, field: str, value: Any) -> T | None:
+        if value is None or isinstance(value, cls):
+            return value
+        block.reader.report(code, field, value, f"a tt.{cls.__name__}", advice)
+        return None
+
+    return read
+
+
 def choice(options: Collection[str], code: str) -> Read[Any]:
     """Return a reader of one of the `options`; else the finding has this code."""
 

@@ -9,13 +9,15 @@ import numpy as np
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
-from titop.blocks.contract.fields import Field, axis, scalar
+from titop.blocks.contract.fields import Field, axis, positive, scalar
 from titop.blocks.laws.central_field import field_acceleration, field_gradient, field_potential
 
 #: The name of a system's field among its blocks: that of its parameters, as ``"gravity.mu"``.
 GRAVITY = "gravity"
 #: How many numbers a field is.
 FIELD_NUMBERS = 9
+#: Advice for numbers of a planet.
+_EARTH = "check sign and unit: the earth has 3.986e14 m^3/s^2 and 6.378e6 m"
 
 
 class GravityField(Block):
@@ -131,8 +133,8 @@ class CentralGravity(GravityField):
     """
 
     parameter_units: ClassVar[dict[str, str]] = {"mu": "m^3/s^2", "radius": "m", "j2": "1", "axis": "1"}
-    mu = Field(scalar)
-    radius = Field(scalar)
+    mu = Field(positive("no-mu", "a gravitational parameter > 0", _EARTH))
+    radius = Field(positive("no-radius", "a radius > 0", _EARTH))
     j2 = Field(scalar)
     axis = Field(axis)
 
@@ -151,12 +153,3 @@ class CentralGravity(GravityField):
     def over_ground(self, positions: Array) -> Array:
         heights: Array = np.linalg.norm(positions, axis=-1) - self.radius
         return heights
-
-    def check(self) -> tuple[list[Finding], list[Finding]]:
-        errors, warnings = super().check()
-        for name, what in (("mu", "gravitational parameter"), ("radius", "radius")):
-            value = getattr(self, name)
-            if not errors and not value > 0:
-                advice = "check sign and unit: the earth has 3.986e14 m^3/s^2 and 6.378e6 m"
-                errors.append(Finding(f"no-{name}", f"{self.name}.{name}", value, f"a {what} > 0", advice))
-        return errors, warnings
