@@ -306,8 +306,9 @@ def _is_about(finding: Finding, where: str) -> bool:
 
 def zero_axes(block: Fielded) -> list[Finding]:
     """Return the findings about directions of zeros among the fields of a block that are read as an `axis`."""
+    cls: Any = type(block)
     expected, advice = "a non-zero direction", "give a direction such as [0, 0, 1]"
-    given = ((field, getattr(block, field)) for field in _axis_fields(type(block)))
+    given = ((field, getattr(block, field)) for field in _axis_fields(cls))
     zero = (field for field, value in given if value is not None and not value.any())
     return [Finding("zero-axis", f"{block.name}.{field}", [0, 0, 0], expected, advice) for field in zero]
 

@@ -21,18 +21,14 @@ from titop.graph.drawing.layout import (
     ARROW,
     BESIDE,
     DETAIL,
-    FAULT,
-    FILL,
     FINAL,
     LABEL,
     LINE,
     MARGIN,
-    MOTION,
     NAME,
     SPREAD,
     STACK,
     STUB,
-    WRENCH,
     Layout,
     arrange,
     exit_ports,
@@ -47,6 +43,9 @@ from titop.graph.network.network import Network
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+MOTION, WRENCH, FAULT = "#1b5e9e", "#c05a00", "#c8102e"
+FILL = {"world": "#d9d9d9", "body": "#eef3f8", "joint": "#ffffff", "closure": "#fbf1de", "group": "#e3ebf3", "again": "#ffffff"}
 
 
 def draw_system(system: Network, path: str | Path | None = None, collapse: Iterable[str] | None = None) -> Figure:
