@@ -21,7 +21,7 @@ from .blocks.bodies.soft.soft_kinematics import Kinematics as Kinematics
 from .blocks.bodies.water.fluid import Fluid as Fluid
 from .blocks.checking.block_check import check_block as check_block
 from .blocks.constraints.distance import Distance as Distance
-from .blocks.constraints.gear import Gear as Gear
+from .blocks.constraints.relation import Gear as Gear
 from .blocks.constraints.relation import LinearRelation as LinearRelation
 from .blocks.constraints.rigid_closure import RigidClosure as RigidClosure
 from .blocks.constraints.rolling import KnifeEdge as KnifeEdge
@@ -64,7 +64,6 @@ from .blocks.devices.signal_path import SignalPath as SignalPath
 from .blocks.devices.slosh import Slosh as Slosh
 from .blocks.interactions.cable import Cable as Cable
 from .blocks.interactions.contact import Contact as Contact
-from .blocks.interactions.coordinate_spring import CoordinateSpring as CoordinateSpring
 from .blocks.interactions.distributed_load import DistributedLoad as DistributedLoad
 from .blocks.interactions.elastic_drive import ElasticDrive as ElasticDrive
 from .blocks.interactions.interaction import Interaction as Interaction
@@ -73,6 +72,7 @@ from .blocks.interactions.shape import Shape as Shape
 from .blocks.interactions.soft_tendon import SoftChamber as SoftChamber
 from .blocks.interactions.soft_tendon import SoftTendon as SoftTendon
 from .blocks.interactions.springs import CompliantClosure as CompliantClosure
+from .blocks.interactions.springs import CoordinateSpring as CoordinateSpring
 from .blocks.interactions.springs import SpringDamper as SpringDamper
 from .blocks.interactions.tendon import PressureChamber as PressureChamber
 from .blocks.interactions.tendon import Tendon as Tendon
@@ -92,8 +92,8 @@ from .blocks.joints.plain_joints import Weld as Weld
 from .blocks.joints.quaternion_joints import Free as Free
 from .blocks.joints.quaternion_joints import Spherical as Spherical
 from .blocks.surroundings.aerodynamic_drag import AerodynamicDrag as AerodynamicDrag
-from .blocks.surroundings.central_gravity import CentralGravity as CentralGravity
 from .blocks.surroundings.facets import Facet as Facet
+from .blocks.surroundings.gravity_field import CentralGravity as CentralGravity
 from .blocks.surroundings.magnetic_field import MagneticField as MagneticField
 from .blocks.surroundings.magnetic_field import ResidualDipole as ResidualDipole
 from .blocks.surroundings.orbit import Orbit as Orbit

@@ -113,35 +113,46 @@ class System(Network):
         return model
 
     def save(self, path: str | Path) -> None:
-        """Write the system to a model file (TOML), which `titop.load` reads; an error leaves no partial file.
+        """Write the system to a model file (TOML), from which `titop.load` restores it to the last bit.
 
         Parameters
         ----------
         path : str or Path
+            Ending in ``.toml``. An error leaves no partial file.
 
         Raises
         ------
         ModelError
-            For blocks that model files do not support, and paths that do not end in ``.toml``.
+            If the system does not pass its checks, is too large for `load`, has blocks of classes that are not registered, or
+            the path another suffix.
         """
         from titop.graph.files.saving import save
 
         save(self, path)
 
     def draw(self, path: str | Path | None = None, collapse: Iterable[str] | None = None) -> Figure:
-        """Draw the block diagram in the style of key A, figures 6 and 16.
+        """Draw the block diagram in the style of key A, figures 6 and 16, also of a system with errors.
+
+        Motion vectors run from parents to children, wrenches back. Closures stand below, between their two bodies: they take
+        the motion of both and give a wrench to each. Efforts, loads and actuators act from above; coordinates and sensors are
+        read below. What is wrong is drawn red.
 
         Parameters
         ----------
         path : str or Path, optional
             File to which the figure is also written (.png, .svg, .pdf).
         collapse : iterable of str, optional
-            Blocks whose subtrees are drawn as one box, or prefixes of included systems. Above about 30 blocks, subtrees are
-            collapsed automatically.
+            Blocks whose subtrees are drawn as one box (a joint stands for the body that it carries), or prefixes of included
+            systems. Above about 30 blocks, subsystems and then the farthest subtrees are collapsed automatically.
 
         Returns
         -------
         matplotlib.figure.Figure
+
+        Raises
+        ------
+        ModelError
+            If `collapse` names no block and no subsystem, or if the path's suffix is no known format.
         """
         from titop.graph.drawing.draw import draw_system
 

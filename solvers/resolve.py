@@ -12,7 +12,7 @@ from titop.blocks.basics.errors import Finding, ModelError, refuse, warn
 from titop.blocks.basics.garbage import collection_paused
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.user_input import read_number
-from titop.blocks.constraints.gear import Gear
+from titop.blocks.constraints.relation import Gear
 from titop.graph.checking.system_check import system_findings
 from titop.graph.network.assembly import Assembly, assemble
 from titop.graph.network.network import Network

@@ -12,8 +12,7 @@ from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader, real_array
-from titop.blocks.bodies.beam_matrices import MODE_SCALES, length_powers, scaling_beside
-from titop.blocks.bodies.beam_reduction import KINDS, BeamSection, reduced_beam
+from titop.blocks.bodies.beam_matrices import KINDS, MODE_SCALES, BeamSection, length_powers, reduced_beam, scaling_beside
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.modal_reduction import boundary_names
 from titop.blocks.bodies.second_order import stiffness_of

@@ -3,5 +3,5 @@
 - `closure`: the common part of loop closures, the relative motion of two ports;
 - `rigid_closure`: two ports joined as by a joint; `rolling`: a disc, sphere or edge on a plane, without slip;
 - `distance`: a massless rod;
-- `relation`: coordinates with a linear relation; `gear`: two coupled coordinates.
+- `relation`: coordinates with a linear relation, and gears, with two.
 """

@@ -20,7 +20,7 @@ from titop.blocks.basics.spatial import Array, cross, log_jacobian, log_jacobian
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.constraints.closure import DISPLACEMENT, MultiplierClosure
 from titop.blocks.contract.block import Block, ParameterFields
-from titop.blocks.contract.fields import Field, Fixed, Kept, optional, scalar, zero_axes
+from titop.blocks.contract.fields import Field, Fixed, Kept, optional, scalar
 from titop.blocks.contract.fields import axis as direction
 from titop.blocks.joints.joint import unit_vector
 
@@ -132,14 +132,12 @@ class RigidClosure(MultiplierClosure):
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
-        """Names of the constraints within the closure."""
         if self.directions is not None:
             return tuple(f"direction{k + 1}" for k in range(self.directions.shape[1]))
         return KINDS[self.kind]
 
     @property
     def is_angular(self) -> Array:
-        """Whether each constraint's error (k) is an angle (rad), not a length (m)."""
         if self.directions is not None:
             return np.abs(self.directions[3:]).sum(axis=0) > np.abs(self.directions[:3]).sum(axis=0)
         return np.array([name[0] in "rt" for name in self.constraint_names])
@@ -187,7 +185,6 @@ class RigidClosure(MultiplierClosure):
     # -- the constraints at a relative pose and motion -------------------------------------------------------------------
 
     def error(self, R: Array, r: Array) -> Array:
-        """Return the constraints' values (k, m or rad) at the relative pose ``(R, r)``: zero when the loop is closed."""
         rows = self.rows
         aligned = (rows.aligned1 @ R * rows.aligned2).sum(axis=1)
         value: Array = rows.linear @ r + rows.rotation @ rotation_log(R) + aligned - rows.offset
@@ -207,7 +204,6 @@ class RigidClosure(MultiplierClosure):
         return curved
 
     def is_flipped(self, R: Array) -> bool:
-        """Tell whether an axis that should be aligned points backwards, which also satisfies the constraints."""
         axis = unit_vector(self.axis)
         return "tilt1" in self.constraint_names and bool(np.real(axis @ R @ axis) < 0)
 
@@ -215,7 +211,6 @@ class RigidClosure(MultiplierClosure):
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()
-        errors += zero_axes(self, ("axis", "axis2"))
         if self.directions is not None and np.isfinite(self.directions).all():
             self._check_directions(self.directions, errors, warnings)
         if self.pitch and self.kind != "screw":

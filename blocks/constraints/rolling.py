@@ -13,11 +13,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, cross
 from titop.blocks.constraints.closure import MultiplierClosure
 from titop.blocks.constraints.rigid_closure import perpendicular
-from titop.blocks.contract.fields import Field, Fixed, positive, switch, zero_axes
+from titop.blocks.contract.fields import Field, Fixed, positive, switch
 from titop.blocks.contract.fields import axis as direction
 from titop.blocks.joints.joint import unit_vector
 
@@ -91,11 +90,6 @@ class RollingContact(MultiplierClosure):
             contact_rate = (across * (across @ across_rate / length**2) - across_rate) * (radius / length)
         angular_rate = cross(contact_rate, in_1 @ R + in_2) + cross(contact, cross(in_1 @ R, w))
         return cross(w, in_2) @ R.T @ r_rate + angular_rate @ w
-
-    def check(self) -> tuple[list[Finding], list[Finding]]:
-        errors, warnings = super().check()
-        errors += zero_axes(self, (field for field, unit in self.parameter_units.items() if unit == "1"))
-        return errors, warnings
 
 
 class RollingDisc(RollingContact):

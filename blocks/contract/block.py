@@ -16,7 +16,7 @@ from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.basics.user_input import FieldReader, as_number, is_name
 from titop.blocks.contract.block_law import BlockLaw
-from titop.blocks.contract.fields import Fielded, Redefined, put, refused_numbers
+from titop.blocks.contract.fields import Fielded, Redefined, put, refused_numbers, zero_axes
 from titop.blocks.contract.own_coordinates import redefines
 from titop.blocks.contract.target_motion import TargetMotion
 
@@ -271,7 +271,8 @@ class Block(BlockLaw, Fielded):
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the block and what is suspicious."""
-        errors = [*self.reader.findings, *refused_numbers(self, {name: vars(self).get(name) for name in self._unread})]
+        unread = {name: vars(self).get(name) for name in self._unread}
+        errors = [*self.reader.findings, *refused_numbers(self, unread), *zero_axes(self)]
         if self.disturbances:
             where, advice = f"{self.name}.disturbances", "write a tuple of names, see help(titop.Interaction)"
             wrong = [name for name in self.disturbances if name not in self.parameters()]

@@ -16,7 +16,7 @@ since only setting calls the reader.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from inspect import getattr_static
 from math import isfinite
@@ -304,11 +304,18 @@ def _is_about(finding: Finding, where: str) -> bool:
     return finding.where == where or finding.where.startswith((f"{where}.", f"{where}["))
 
 
-def zero_axes(block: Any, fields: Iterable[str]) -> list[Finding]:
-    """Return the findings about directions of zeros among some fields of a block."""
+def zero_axes(block: Fielded) -> list[Finding]:
+    """Return the findings about directions of zeros among the fields of a block that are read as an `axis`."""
+    cls: Any = type(block)
     expected, advice = "a non-zero direction", "give a direction such as [0, 0, 1]"
-    zero = (field for field in fields if not getattr(block, field).any())
+    given = ((field, getattr(block, field)) for field in _axis_fields(cls))
+    zero = (field for field, value in given if value is not None and not value.any())
     return [Finding("zero-axis", f"{block.name}.{field}", [0, 0, 0], expected, advice) for field in zero]
+
+
+@cache
+def _axis_fields(cls: type) -> tuple[str, ...]:
+    return tuple(name for name, field in fields_of(cls).items() if getattr(field.read, "of", field.read) is axis)
 
 
 # -- readers of fields ------------------------------------------------------------------------------------------------
@@ -328,7 +335,7 @@ class _By:
 scalar: Read[float] = _By("scalar")
 bound: Read[float] = _By("bound")
 switch: Read[bool] = _By("switch")
-#: A direction (3); three finite numbers; any number of them.
+#: A direction (3), not of zeros; three finite numbers; any number of them.
 axis: Read[Array] = _By("axis")
 vector: Read[Array] = _By("array", (3,))
 numbers: Read[Array] = _By("numbers")
@@ -354,9 +361,31 @@ def per_coordinate(block: Any, field: str, value: Any) -> Array:
     return block.reader.symmetric(field, value, block.nv)
 
 
+class _Optional:
+    """Reads a field that may be None, else by the reader `of`."""
+
+    def __init__(self, of: Read[Any]) -> None:
+        self.of = of
+
+    def __call__(self, block: Any, field: str, value: Any) -> Any:
+        return None if value is None else self.of(block, field, value)
+
+
 def optional(read: Read[T]) -> Read[T | None]:
     """Return a reader of a field that may be None."""
-    return lambda block, field, value: None if value is None else read(block, field, value)
+    return _Optional(read)
+
+
+def instance(cls: type[T], advice: str, code: str = "wrong-type") -> Read[T | None]:
+    """Return a reader of an object of a public class of titop, or None; else the finding has this code."""
+
+    def read(block: Any, field: str, value: Any) -> T | None:
+        if value is None or isinstance(value, cls):
+            return value
+        block.reader.report(code, field, value, f"a tt.{cls.__name__}", advice)
+        return None
+
+    return read
 
 
 def choice(options: Collection[str], code: str) -> Read[Any]:

@@ -11,18 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block, PortRef, block_name
-from titop.blocks.contract.fields import (
-    Field,
-    axis,
-    bound,
-    choice,
-    fields_of,
-    non_negative,
-    optional,
-    refuse_change,
-    scalar,
-    zero_axes,
-)
+from titop.blocks.contract.fields import Field, axis, bound, choice, fields_of, non_negative, optional, refuse_change, scalar
 from titop.blocks.contract.own_coordinates import effort_unit, inertia_unit
 from titop.blocks.devices.device import Device, FilterKind
 from titop.blocks.devices.loads import FRAMES, read_target
@@ -194,10 +183,6 @@ class PortActuator(Actuator):
     def filter_law(self) -> tuple[FilterKind, Any]:
         """The wrenches."""
         return FilterKind.WRENCH if self.frame == "port" else FilterKind.WRENCH_IN_WORLD, self.wrenches
-
-    def check(self) -> tuple[list[Finding], list[Finding]]:
-        errors, warnings = super().check()
-        return errors + ([] if self.direction is None else zero_axes(self, ("direction",))), warnings
 
 
 class Thruster(PortActuator):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from titop.blocks.basics.errors import Finding
 from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.contract.block import Block, ParameterFields, PortRef
-from titop.blocks.contract.fields import Field, Kept, axis, bound, non_negative, optional, scalar, symmetric, vector, zero_axes
+from titop.blocks.contract.fields import Field, Kept, axis, bound, non_negative, optional, scalar, symmetric, vector
 from titop.blocks.devices.actuators import Motor
 from titop.blocks.devices.reaction_wheel import ReactionWheel
 from titop.blocks.joints.friction_and_limits import Limits
@@ -118,7 +118,7 @@ class ControlMomentGyro(ReactionWheel):
         limit = math.inf if self.speed_limit is None else self.speed_limit
         if not errors and self.speed is not None and abs(self.speed) > limit:
             self._refuse(errors, "speed", f"at most the speed_limit, {limit:.6g} rad/s", "hold a slower speed")
-        return errors + zero_axes(self, ("gimbal_axis", *(() if self.outer_axis is None else ("outer_axis",)))), warnings
+        return errors, warnings
 
     def parts(self) -> Iterator[tuple[Any, ...]]:
         limits, target = Limits(effort=self.gimbal_torque_limit), self.target

@@ -9,17 +9,12 @@ from typing import Any, ClassVar
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
-from titop.blocks.contract.fields import Field, put
+from titop.blocks.contract.fields import Field, instance, put
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.devices.signal_path import SignalPath
 
-
-def read_path(device: Block, field: str, value: Any) -> SignalPath | None:
-    """Read the path of a device."""
-    if value is None or isinstance(value, SignalPath):
-        return value
-    device.reader.report("wrong-type", field, value, "a tt.SignalPath", "write path=tt.SignalPath.lag(0.05)")
-    return None
+#: Reads the path of a device.
+read_path = instance(SignalPath, "write path=tt.SignalPath.lag(0.05)")
 
 
 class FilterKind(IntEnum):

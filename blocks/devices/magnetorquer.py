@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block, ParameterFields, PortRef
-from titop.blocks.contract.fields import Field, axis, bound, optional, zero_axes
+from titop.blocks.contract.fields import Field, axis, bound, optional
 from titop.blocks.devices.actuators import PortActuator
 from titop.blocks.devices.device import FilterKind
 from titop.blocks.devices.signal_path import SignalPath
@@ -104,7 +103,3 @@ class Magnetorquer(PortActuator):
 
     def parameter_fields(self) -> ParameterFields:
         return super().parameter_fields() | field_parameters(self.field)
-
-    def check(self) -> tuple[list[Finding], list[Finding]]:
-        errors, warnings = super().check()
-        return errors + ([] if self.axis is None else zero_axes(self, ("axis",))), warnings

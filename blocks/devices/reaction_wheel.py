@@ -13,7 +13,7 @@ from titop.blocks.basics.spatial import Array, cross
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.rigid_body import RigidBody, check_inertia
 from titop.blocks.contract.block import Block, ParameterFields, PortRef
-from titop.blocks.contract.fields import Field, Fixed, Kept, axis, bound, choice, non_negative, optional, scalar, zero_axes
+from titop.blocks.contract.fields import Field, Fixed, Kept, axis, bound, choice, non_negative, optional, scalar
 from titop.blocks.devices.actuators import Motor
 from titop.blocks.devices.composite_device import CompositeDevice
 from titop.blocks.devices.device import read_path
@@ -218,7 +218,6 @@ class ReactionWheel(CompositeDevice):
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()
-        errors += zero_axes(self, ("axis",))
         if errors:
             return errors, warnings
         if self.static_imbalance and not self.mass:

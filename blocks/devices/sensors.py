@@ -17,7 +17,7 @@ from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.blocks.basics.user_input import sequence_findings
 from titop.blocks.bodies.rods.strains import COMPONENTS
 from titop.blocks.contract.block import Block, ParameterFields, PortRef, block_name
-from titop.blocks.contract.fields import Field, axis, non_negative, optional, switch, zero_axes
+from titop.blocks.contract.fields import Field, axis, non_negative, optional, switch
 from titop.blocks.contract.own_coordinates import rate_unit
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.devices.device import Device, FilterKind
@@ -266,10 +266,6 @@ class SunSensor(_ObservingSensor):
     def __init__(self, name: str, target: PortRef | Block, direction: Any, *, path: SignalPath | None = None) -> None:
         super().__init__(name, target, path=path)
         self.direction = direction
-
-    def check(self) -> tuple[list[Finding], list[Finding]]:
-        errors, warnings = super().check()
-        return errors + zero_axes(self, ("direction",)), warnings
 
     def observed(self, rotation: Array, position: Array, twist: Array) -> Array:
         x, y, z = rotation.T @ self.direction

@@ -14,20 +14,13 @@ from titop.blocks.basics.user_input import real_array
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.blocks.contract.block import Block, PortRef
-from titop.blocks.contract.fields import Field, Fixed, axis, non_negative, positive, scalar
+from titop.blocks.contract.fields import Field, Fixed, axis, instance, non_negative, positive, scalar
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import BodyInteraction
 from titop.blocks.interactions.shape import Shape
 from titop.blocks.interactions.touching import RigidSpheres, Touch, Touching, places_of, touching_of
 from titop.blocks.laws.impact import HERTZ
 from titop.blocks.laws.touch import bristle_rate, pressed_energy, touch
-
-
-def _read_shape(contact: Block, field: str, value: Any) -> Shape | None:
-    if value is not None and not isinstance(value, Shape):
-        contact.reader.report("not-a-shape", field, value, "a tt.Shape", "write tt.Shape.cylinder(0.1, inside=True)")
-        return None
-    return value
 
 
 def _read_touching(contact: Block, field: str, value: Any) -> Any:
@@ -159,7 +152,7 @@ class Contact(BodyInteraction):
     slip_velocity = Field(positive("bad-slip_velocity", "a number > 0"))
     exponent = Field(scalar)
     on = Fixed(_read_touching)
-    shape = Field(_read_shape)
+    shape = Field(instance(Shape, "write tt.Shape.cylinder(0.1, inside=True)", "not-a-shape"))
     points = Field(_read_points)
     rolling = Field(non_negative("negative-rolling"))
     tangential_stiffness = Field(non_negative("negative-stiffness"))
@@ -204,7 +197,7 @@ class Contact(BodyInteraction):
         #: The touched shape, and the spheres or points.
         self.touched: Shape = Shape.plane()
         self.touching: Touching = RigidSpheres(np.zeros((1, 3)), np.zeros(1))
-        if self.reader.findings or (isinstance(self.on, Block) and self.on.check()[0]):
+        if self.reader.findings or not self.normal.any() or (isinstance(self.on, Block) and self.on.check()[0]):
             return
         self._findings = [*self._wrong_numbers(), *self._wrong_places()]
         if not self._findings:
@@ -286,9 +279,7 @@ class Contact(BodyInteraction):
         return errors + self._findings, warnings
 
     def _wrong_numbers(self) -> Iterator[Finding]:
-        if self.shape is None and not self.normal.any():
-            yield Finding("zero-axis", f"{self.name}.normal", self.normal.tolist(), "a direction", "give [0, 0, 1]")
-        elif self.shape is not None and self.normal.tolist() != list(_UP):
+        if self.shape is not None and self.normal.tolist() != list(_UP):
             advice = "write shape=tt.Shape.plane(normal), or leave one of the two out"
             yield Finding("two-shapes", f"{self.name}.normal", self.normal.tolist(), "no normal beside a shape", advice)
         if self.radius is not None and np.any(np.real(self.radius) < 0):  # an entry comes here unread

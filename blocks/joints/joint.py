@@ -19,7 +19,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME, TYPED
 from titop.blocks.basics.user_input import is_finite
 from titop.blocks.contract.block import Block, ParameterFields, overrides
-from titop.blocks.contract.fields import Field, per_coordinate, without, zero_axes
+from titop.blocks.contract.fields import Field, per_coordinate, without
 from titop.blocks.contract.own_coordinates import effort_unit, in_brackets, inertia_unit, known_units, rate_unit
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.joints.friction_and_limits import (
@@ -270,7 +270,6 @@ class Joint(Block):
         wrong, suspicious = limit_findings(self.name, self.limit_numbers, self.coordinates, self._is_plain)
         errors += wrong
         warnings += suspicious
-        errors += zero_axes(self, self.axis_fields)
         rest = self.rest[self.quaternion]
         if len(rest) and np.isfinite(rest).all() and abs(np.linalg.norm(rest) - 1) > TYPED:
             where, advice = f"{self.name}.rest", "change all four together, or build the joint anew with rest="

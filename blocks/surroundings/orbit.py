@@ -13,8 +13,7 @@ from titop.blocks.basics.spatial import Array, cross, matrix_quaternion, quatern
 from titop.blocks.basics.tolerances import EXACT, TYPED
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.contract.fields import Consumed, Field, Fixed, scalar
-from titop.blocks.surroundings.central_gravity import CentralGravity
-from titop.blocks.surroundings.gravity_field import GravityField
+from titop.blocks.surroundings.gravity_field import CentralGravity, GravityField
 
 _X, _Z = np.eye(3)[0], np.eye(3)[2]
 _ELEMENTS = ("semi_major_axis", "eccentricity", "inclination", "node", "perigee", "anomaly")

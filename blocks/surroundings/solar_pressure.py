@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from titop.blocks.basics.choices import select
-from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
-from titop.blocks.contract.fields import Field, axis, non_negative, zero_axes
+from titop.blocks.contract.fields import Field, axis, non_negative
 from titop.blocks.contract.law import Law
 from titop.blocks.joints.joint import unit_vector
 from titop.blocks.laws.vectors import dot3, times, transposed
@@ -119,7 +118,3 @@ class SolarPressure(OnFacets):
     def law_numbers(self) -> Array:
         """Return the world's place, pressure, radius of the planet, direction to the sun, and the facets."""
         return np.concatenate([self.place, [self.pressure, self.radius], unit_vector(self.sun), self._rows()])
-
-    def check(self) -> tuple[list[Finding], list[Finding]]:
-        errors, warnings = super().check()
-        return errors + zero_axes(self, ("sun",)), warnings

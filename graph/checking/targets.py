@@ -11,8 +11,7 @@ from typing import Any
 from titop.blocks.basics.errors import Finding, did_you_mean
 from titop.blocks.basics.paths import split_path
 from titop.blocks.bodies.rigid_body import PortedBlock
-from titop.blocks.constraints.gear import Gear
-from titop.blocks.constraints.relation import Relation
+from titop.blocks.constraints.relation import Gear, Relation
 from titop.blocks.contract.block import PARENT_PORT, Block, PortRef
 from titop.blocks.devices.actuators import CoordinateActuator
 from titop.blocks.devices.sensors import DriveSensor, Encoder, ReactionSensor, TendonSensor

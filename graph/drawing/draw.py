@@ -21,18 +21,14 @@ from titop.graph.drawing.layout import (
     ARROW,
     BESIDE,
     DETAIL,
-    FAULT,
-    FILL,
     FINAL,
     LABEL,
     LINE,
     MARGIN,
-    MOTION,
     NAME,
     SPREAD,
     STACK,
     STUB,
-    WRENCH,
     Layout,
     arrange,
     exit_ports,
@@ -48,32 +44,12 @@ from titop.graph.network.network import Network
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+MOTION, WRENCH, FAULT = "#1b5e9e", "#c05a00", "#c8102e"
+FILL = {"world": "#d9d9d9", "body": "#eef3f8", "joint": "#ffffff", "closure": "#fbf1de", "group": "#e3ebf3", "again": "#ffffff"}
+
 
 def draw_system(system: Network, path: str | Path | None = None, collapse: Iterable[str] | None = None) -> Figure:
-    """Draw the block diagram of a system, faulty or not.
-
-    Motion vectors run from parents to children, wrenches back. Closures stand below, between their two bodies: they take the
-    motion of both and give a wrench to each. Efforts, loads and actuators act from above; coordinates
-    and sensors are read below. What is wrong is drawn red. Beyond about thirty bodies, subsystems (names that share what
-    stands before a ``/``) and then the farthest subtrees become one box each.
-
-    Parameters
-    ----------
-    system : Network
-    path : str or Path, optional
-        Where to save the figure; its suffix chooses the format.
-    collapse : iterable of str, optional
-        Blocks below which everything becomes one box (a joint stands for the body that it carries), and subsystems.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ModelError
-        If `collapse` names no block and no subsystem, or if the path's suffix is no known format.
-    """
+    """Draw the block diagram of a system, faulty or not: see `System.draw`."""
     picture = outline(system)
     top = Item(Box("group", ""), children=forest(picture))
     collapse_named(top, [collapse] if isinstance(collapse, str) else collapse or ())

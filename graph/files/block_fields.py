@@ -17,8 +17,8 @@ from titop.blocks.bodies.water.immersion import POTENTIAL
 from titop.blocks.devices.path_filters import LinearFilter
 from titop.blocks.devices.signal_path import PER_CHANNEL, SignalPath
 from titop.blocks.interactions.shape import Shape
-from titop.blocks.surroundings.central_gravity import CentralGravity
 from titop.blocks.surroundings.facets import Facet
+from titop.blocks.surroundings.gravity_field import CentralGravity
 from titop.blocks.surroundings.magnetic_field import MagneticField
 from titop.blocks.surroundings.orbit import Orbit
 from titop.graph.files import file_fields as kinds

@@ -28,8 +28,7 @@ from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.constraints.distance import Distance
-from titop.blocks.constraints.gear import Gear
-from titop.blocks.constraints.relation import LinearRelation
+from titop.blocks.constraints.relation import Gear, LinearRelation
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.constraints.rolling import KnifeEdge, RollingDisc, RollingSphere
 from titop.blocks.contract.block import Block
@@ -41,10 +40,9 @@ from titop.blocks.devices.reaction_wheel import ReactionWheel
 from titop.blocks.devices.slosh import CylinderSlosh, SphereSlosh, TableSlosh
 from titop.blocks.interactions.cable import Cable
 from titop.blocks.interactions.contact import Contact
-from titop.blocks.interactions.coordinate_spring import CoordinateSpring
 from titop.blocks.interactions.distributed_load import DistributedLoad
 from titop.blocks.interactions.elastic_drive import ElasticDrive
-from titop.blocks.interactions.springs import CompliantClosure, SpringDamper
+from titop.blocks.interactions.springs import CompliantClosure, CoordinateSpring, SpringDamper
 from titop.blocks.interactions.tendon import PressureChamber, Tendon
 from titop.blocks.joints.curvilinear import Curvilinear
 from titop.blocks.joints.friction_and_limits import CoordinateLimits, Limits

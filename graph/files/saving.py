@@ -129,20 +129,7 @@ def _block_entries(section: str, block: Block, between: Connection | Joined | No
 
 
 def save(system: Network, path: str | os.PathLike[str]) -> None:
-    """Write a system to a file; `load` restores it to the last bit. An error leaves no partial file.
-
-    Parameters
-    ----------
-    system : Network
-    path : str or Path
-        Of the file, ending in ``.toml``.
-
-    Raises
-    ------
-    ModelError
-        If the system does not pass its checks, is too large for `load`, has blocks of classes that are not registered, or the
-        path another suffix.
-    """
+    """Write a system to a file: see `System.save`."""
     check_suffix(path, ("toml",))
     text = to_text(system)
     check_size(text)

@@ -12,7 +12,7 @@ from titop.blocks.basics.errors import ModelError, warn
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, quaternion_log, rotation_exp
 from titop.blocks.bodies.rigid_body import RigidBody
-from titop.blocks.constraints.gear import Gear
+from titop.blocks.constraints.relation import Gear
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.joints.friction_and_limits import Friction, Limits

@@ -11,8 +11,8 @@ from titop.blocks.basics.user_functions import check_switch
 from titop.graph.robots.building import build
 from titop.graph.robots.mjcf_parts import PartReader
 from titop.graph.robots.mjcf_reader import read_mjcf
-from titop.graph.robots.named import path_of
 from titop.graph.robots.repair import repair as mend
+from titop.graph.robots.xml_gate import path_of
 from titop.graph.system import System
 
 

@@ -19,8 +19,7 @@ from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import Accelerometer, Encoder, Gyro, Tachometer
 from titop.blocks.devices.signal_path import SignalPath
 from titop.blocks.interactions.cable import Cable
-from titop.blocks.interactions.coordinate_spring import CoordinateSpring
-from titop.blocks.interactions.springs import SpringDamper
+from titop.blocks.interactions.springs import CoordinateSpring, SpringDamper
 from titop.graph.robots.building import Built, add_port, allowed, free_name
 from titop.graph.robots.mjcf_looks import mujoco_rotation
 from titop.graph.robots.mjcf_reader import Mjcf

@@ -9,10 +9,9 @@ from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.garbage import collection_paused
 from titop.blocks.basics.user_functions import check_switch
 from titop.graph.robots.building import build
-from titop.graph.robots.named import path_of
 from titop.graph.robots.repair import repair as mend
 from titop.graph.robots.sdf_reader import SdfReader
-from titop.graph.robots.xml_gate import folder_of, read_xml
+from titop.graph.robots.xml_gate import folder_of, path_of, read_xml
 from titop.graph.system import System
 
 

@@ -13,11 +13,10 @@ from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.user_functions import check_switch
 from titop.graph.network.connections import reached
 from titop.graph.robots.building import build, free_name
-from titop.graph.robots.named import path_of
 from titop.graph.robots.repair import repair as mend
 from titop.graph.robots.robot import WORLD, Robot, RobotJoint
 from titop.graph.robots.urdf_reader import UrdfReader
-from titop.graph.robots.xml_gate import folder_of, read_xml
+from titop.graph.robots.xml_gate import folder_of, path_of, read_xml
 from titop.graph.system import System
 
 #: Name of the joint between the world and the root link.

@@ -47,6 +47,11 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 def plot_shape(model: Model, point: Any = None, frames: bool | Iterable[str] = False) -> Figure:
     """Draw a system in space at one configuration; `Trajectory.plot_shape` draws several.
 
+    Rods by backbones and sections, beams by their line, deformable bodies by lines on their surface (those of one's own points
+    by dots), other flexible bodies and users' blocks by curves to their ports; rigid bodies by lines between what they connect,
+    and by their ``visuals``: meshes by few triangles, other shapes by edges; what contacts touch by its edges;
+    cables, springs and closures by dotted lines, forces by arrows, torques by arrows with two heads.
+
     Parameters
     ----------
     model : Model
@@ -77,24 +82,9 @@ def plot_shape(model: Model, point: Any = None, frames: bool | Iterable[str] = F
 
 
 def plot_shapes(model: Model, configurations: Array, labels: Sequence[str], frames: bool | Iterable[str] = False) -> Figure:
-    """Draw a model at some configurations, each in the colour that the legend tells.
+    """Draw a model at some configurations (n, nq), as `plot_shape`, each in the colour that the legend tells.
 
-    Rods by backbones and sections, beams by their line, deformable bodies by lines on their surface (those of one's own points
-    by dots), other flexible bodies and users' blocks by curves to their ports; rigid bodies by lines between what they connect,
-    and by their ``visuals``: meshes by few triangles, other shapes by edges; what contacts touch by its edges;
-    cables, springs and closures by dotted lines, forces by arrows, torques by arrows with two heads.
-
-    Parameters
-    ----------
-    configurations : (n, nq) array
-    labels : sequence of str
-        What the legend says of each; there is none of one alone.
-    frames : bool or sequence of str
-        As of `plot_shape`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    `labels`: what the legend says of each; there is none of one alone.
     """
     from matplotlib import colormaps
 

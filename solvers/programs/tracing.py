@@ -78,7 +78,7 @@ class Recorded:
         imposed: Array | None = None,
     ) -> None:
         self.ports, self._in_world = ports, in_world
-        self._imposed = np.zeros(mechanism.nv, dtype=bool) if imposed is None else imposed
+        self.imposed = np.zeros(mechanism.nv, dtype=bool) if imposed is None else imposed
         self.graph, self.sizes = Graph(at), {name: len(numbers) for name, numbers in at.items()}
         given = {name: self.graph.input(name, size) for name, size in self.sizes.items()}
         self.given = given
@@ -232,38 +232,21 @@ class Recorded:
 
     # -- what users ask for ------------------------------------------------------------------------------------------------
 
-    def forward_dynamics(self) -> dict[str, Array]:
-        a, health = self.forward
-        return {"a": a, "health": health}
-
-    def inverse_dynamics(self) -> dict[str, Array]:
-        return {"tau": self.inverse, **self._health_of_inverse()}
-
-    def _health_of_inverse(self) -> dict[str, Array]:
+    @property
+    def health_of_inverse(self) -> dict[str, Array]:
+        """The health of inverse dynamics, where there are closures."""
         return {"health": self.closed_health} if self.mechanism.is_constrained else {}
 
-    def mass_matrix(self) -> dict[str, Array]:
-        return {"M": self.mass}
+    def bare(self, a: Any) -> Array:
+        """Return the efforts that accelerations need, of inertia and gravity alone."""
+        found: Array = self.engine.dynamics.bare_inverse(self.q, self.v, a + np.zeros(self.mechanism.nv))
+        return found
 
     def inverse_mass_matrix(self) -> dict[str, Array]:
         return {"inverse": solve(self.mass, np.eye(len(self.mass)).astype(object)), "health": self._relative(self.mass)}
 
-    def hybrid_dynamics(self) -> dict[str, Array]:
-        a, tau, health = self.hybrid(self._imposed)
-        return {"a": a, "tau": tau, "health": health}
-
-    def _bare(self, a: Any) -> Array:
-        found: Array = self.engine.dynamics.bare_inverse(self.q, self.v, a + np.zeros(self.mechanism.nv))
-        return found
-
-    def inertial_inverse_dynamics(self) -> dict[str, Array]:
-        return {"tau": self._bare(self.a) - self.engine.dynamics.weight(self.q)}
-
-    def nonlinear_effects(self) -> dict[str, Array]:
-        return {"h": self._bare(0.0)}
-
     def coriolis_matrix(self) -> dict[str, Array]:
-        by_v = jacobian(self._bare(0.0), self.v)  # of terms of second order, and in a world that turns of first order
+        by_v = jacobian(self.bare(0.0), self.v)  # of terms of second order, and in a world that turns of first order
         at_rest = replaced(by_v, dict.fromkeys(self.v, 0.0))
         return {"C": 0.5 * (by_v + at_rest + self.mass @ self.mechanism.bracket(self.v))}
 
@@ -278,39 +261,9 @@ class Recorded:
         bodies, state = self.original.inertial_bodies, (x[None] for x in (self.q, self.v, self.a))
         return {"Y": self.engine.observations.regressors(bodies, *state)[0]}
 
-    def gravity_effects(self) -> dict[str, Array]:
-        return {"g": self.engine.dynamics.weight(self.q)}
-
-    def passive_efforts(self) -> dict[str, Array]:
-        return {"passive": self.engine.observations.passive_efforts(self.q, self.v)}
-
     def energy(self) -> dict[str, Array]:
         kinetic, gravity, elastic = self.engine.observations.energy(self.q, self.v)
         return {"kinetic": kinetic, "gravity": gravity, "elastic": elastic}
-
-    def momentum(self) -> dict[str, Array]:
-        return {"momentum": self.engine.observations.momentum(self.q, self.v)}
-
-    def momentum_matrix(self) -> dict[str, Array]:
-        return {"matrix": jacobian(self.momentum()["momentum"], self.v)}
-
-    def closure_error(self) -> dict[str, Array]:
-        return {"error": self.mechanism.constraints_at(self.q, self.v).error}
-
-    def closure_jacobian(self) -> dict[str, Array]:
-        return {"J": self.mechanism.constraints_at(self.q, self.v).jacobian}
-
-    def closure_bias(self) -> dict[str, Array]:
-        return {"bias": self.mechanism.constraints_at(self.q, self.v).bias}
-
-    def center_of_mass(self) -> dict[str, Array]:
-        return {"center": self.engine.observations.mass_center(self.q)[:3]}
-
-    def configuration_rate(self) -> dict[str, Array]:
-        return {"rate": self.tangent @ self.v}
-
-    def outputs(self) -> dict[str, Array]:
-        return {"y": self.read(self.a)}
 
     def closing_step(self) -> dict[str, Array]:
         m = self.mechanism
@@ -324,7 +277,7 @@ class Recorded:
 
     # -- of ports
 
-    def _of_ports(self, read: Callable[[str], Array], turned: bool = True) -> Array:
+    def of_ports(self, read: Callable[[str], Array], turned: bool = True) -> Array:
         """Return what is read at a port, or stacked at several; vectors (3 k, ...) are `turned` to the axes asked for."""
 
         def one(port: str) -> Array:
@@ -338,33 +291,17 @@ class Recorded:
 
     def pose(self) -> dict[str, Array]:
         return {
-            "rotation": self._of_ports(lambda port: port_motion(self, port, self.a).rotation, turned=False),
-            "position": self._of_ports(lambda port: port_motion(self, port, self.a).position, turned=False),
+            "rotation": self.of_ports(lambda port: port_motion(self, port, self.a).rotation, turned=False),
+            "position": self.of_ports(lambda port: port_motion(self, port, self.a).position, turned=False),
         }
 
-    def twist(self) -> dict[str, Array]:
-        return {"V": self._of_ports(lambda port: port_motion(self, port, self.a).twist)}
-
-    def acceleration(self) -> dict[str, Array]:
-        return {"dV": self._of_ports(lambda port: spatial_acceleration(self, port, self.a))}
-
-    def accelerometer(self) -> dict[str, Array]:
-        return {"force": self._of_ports(lambda port: specific_force(self, port, self.a))}
-
-    def jacobian(self) -> dict[str, Array]:
-        return {"J": self._of_ports(lambda port: self.engine.observations.jacobian(port, self.q))}
-
     def jacobian_bias(self) -> dict[str, Array]:
-        return {"bias": self._of_ports(lambda port: spatial_acceleration(self, port, 0.0 * self.a, classical=self._in_world))}
+        return {"bias": self.of_ports(lambda port: spatial_acceleration(self, port, 0.0 * self.a, classical=self._in_world))}
 
     def motion_derivatives(self) -> dict[str, Array]:
-        of_twist, of_acceleration = (
-            self.derivatives(found, reverse=False) for each in (self.twist(), self.acceleration()) for found in each.values()
-        )
-        return self.jacobian() | {"dV_dq": of_twist[0], "dA_dq": of_acceleration[0], "dA_dv": of_acceleration[1]}
-
-    def state_rates(self) -> dict[str, Array]:
-        return {"dx": self.changes}
+        twist, acceleration, jacobian = (_OF_PORTS[name][1](self) for name in ("twist", "acceleration", "jacobian"))
+        of_twist, of_acceleration = (self.derivatives(found, reverse=False) for found in (twist["V"], acceleration["dV"]))
+        return jacobian | {"dV_dq": of_twist[0], "dA_dq": of_acceleration[0], "dA_dv": of_acceleration[1]}
 
     def rates(self) -> dict[str, Array]:
         a, health = self.forward
@@ -413,7 +350,7 @@ class Recorded:
     def inverse_dynamics_derivatives(self) -> dict[str, Array]:
         by_q, by_v = self.derivatives(self.inverse)
         by_a = jacobian(self.inverse, list(self.a), reverse=True) if self.mechanism.is_constrained else self.mass
-        return {"dtau_dq": by_q, "dtau_dv": by_v, "dtau_da": by_a, **self._health_of_inverse()}
+        return {"dtau_dq": by_q, "dtau_dv": by_v, "dtau_da": by_a, **self.health_of_inverse}
 
     def forward_dynamics_derivatives(self) -> dict[str, Array]:
         a, health = self.forward
@@ -459,31 +396,56 @@ class Recorded:
 
 
 class Traced(NamedTuple):
-    """A function that programs know: its arguments at a state, and the method of `Recorded`, of the same name."""
+    """A function that programs know: its arguments at a state, and its results by name, of a recorded mechanism."""
 
     arguments: tuple[str, ...]
     record: Callable[[Recorded], dict[str, Array]]
 
 
-#: The names of functions by their arguments; and of those of ports.
-_NAMES = {
-    "q v tau a": "hybrid_dynamics",
-    "q v tau": "forward_dynamics forward_dynamics_derivatives rates linear_matrices",
-    "q v a": "inverse_dynamics inverse_dynamics_derivatives inertial_inverse_dynamics regressor outputs",
-    "q v": "state_rates nonlinear_effects coriolis_matrix passive_efforts energy momentum configuration_rate closure_bias"
-    " closing_step",
-    "q": "mass_matrix inverse_mass_matrix gravity_effects center_of_mass momentum_matrix actuation_matrix"
-    " closure_error closure_jacobian",
+_Row = tuple[str, Callable[[Recorded], dict[str, Array]]]
+#: The functions of a state, by name.
+_OF_STATES: dict[str, _Row] = {
+    "hybrid_dynamics": ("q v tau a", lambda at: dict(zip(("a", "tau", "health"), at.hybrid(at.imposed), strict=True))),
+    "forward_dynamics": ("q v tau", lambda at: {"a": at.forward[0], "health": at.forward[1]}),
+    "forward_dynamics_derivatives": ("q v tau", Recorded.forward_dynamics_derivatives),
+    "rates": ("q v tau", Recorded.rates),
+    "linear_matrices": ("q v tau", Recorded.linear_matrices),
+    "inverse_dynamics": ("q v a", lambda at: {"tau": at.inverse, **at.health_of_inverse}),
+    "inverse_dynamics_derivatives": ("q v a", Recorded.inverse_dynamics_derivatives),
+    "inertial_inverse_dynamics": ("q v a", lambda at: {"tau": at.bare(at.a) - at.engine.dynamics.weight(at.q)}),
+    "regressor": ("q v a", Recorded.regressor),
+    "outputs": ("q v a", lambda at: {"y": at.read(at.a)}),
+    "state_rates": ("q v", lambda at: {"dx": at.changes}),
+    "nonlinear_effects": ("q v", lambda at: {"h": at.bare(0.0)}),
+    "coriolis_matrix": ("q v", Recorded.coriolis_matrix),
+    "passive_efforts": ("q v", lambda at: {"passive": at.engine.observations.passive_efforts(at.q, at.v)}),
+    "energy": ("q v", Recorded.energy),
+    "momentum": ("q v", lambda at: {"momentum": at.engine.observations.momentum(at.q, at.v)}),
+    "configuration_rate": ("q v", lambda at: {"rate": at.tangent @ at.v}),
+    "closure_bias": ("q v", lambda at: {"bias": at.mechanism.constraints_at(at.q, at.v).bias}),
+    "closing_step": ("q v", Recorded.closing_step),
+    "mass_matrix": ("q", lambda at: {"M": at.mass}),
+    "inverse_mass_matrix": ("q", Recorded.inverse_mass_matrix),
+    "gravity_effects": ("q", lambda at: {"g": at.engine.dynamics.weight(at.q)}),
+    "center_of_mass": ("q", lambda at: {"center": at.engine.observations.mass_center(at.q)[:3]}),
+    "momentum_matrix": ("q", lambda at: {"matrix": jacobian(at.engine.observations.momentum(at.q, at.v), at.v)}),
+    "actuation_matrix": ("q", Recorded.actuation_matrix),
+    "closure_error": ("q", lambda at: {"error": at.mechanism.constraints_at(at.q, at.v).error}),
+    "closure_jacobian": ("q", lambda at: {"J": at.mechanism.constraints_at(at.q, at.v).jacobian}),
 }
-_OF_PORTS = {"q": "pose jacobian", "q v": "twist jacobian_bias", "q v a": "acceleration accelerometer motion_derivatives"}
-OF_PORTS = {name for names in _OF_PORTS.values() for name in names.split()}
+#: The same of ports.
+_OF_PORTS: dict[str, _Row] = {
+    "pose": ("q", Recorded.pose),
+    "jacobian": ("q", lambda at: {"J": at.of_ports(lambda port: at.engine.observations.jacobian(port, at.q))}),
+    "twist": ("q v", lambda at: {"V": at.of_ports(lambda port: port_motion(at, port, at.a).twist)}),
+    "jacobian_bias": ("q v", Recorded.jacobian_bias),
+    "acceleration": ("q v a", lambda at: {"dV": at.of_ports(lambda port: spatial_acceleration(at, port, at.a))}),
+    "accelerometer": ("q v a", lambda at: {"force": at.of_ports(lambda port: specific_force(at, port, at.a))}),
+    "motion_derivatives": ("q v a", Recorded.motion_derivatives),
+}
+OF_PORTS = set(_OF_PORTS)
 #: The functions that programs know, by name.
-FUNCTIONS = {
-    name: Traced(tuple(state.split()), getattr(Recorded, name))
-    for table in (_NAMES, _OF_PORTS)
-    for state, names in table.items()
-    for name in names.split()
-}
+FUNCTIONS = {name: Traced(tuple(state.split()), record) for name, (state, record) in (_OF_STATES | _OF_PORTS).items()}
 
 
 def _following(devices: Iterable[Any], values: dict[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.contract.block import Block, ParameterFields
+from titop.blocks.contract.fields import instance
 
 
 class Fluid:
@@ -68,13 +69,8 @@ _PATHS: dict[str, tuple[Any, ...]] = {"density": ("density",)} | {
 }
 
 
-def read_fluid(block: Any, field: str, value: Any) -> Fluid | None:
-    """Read a fluid, or None."""
-    if value is None or isinstance(value, Fluid):
-        return value
-    block.reader.report("wrong-type", field, value, "a tt.Fluid", "write fluid=tt.Fluid(1000.0)")
-    return None
-
+#: Reads a fluid, or None.
+read_fluid = instance(Fluid, "write fluid=tt.Fluid(1000.0)")
 
 #: Coefficients by name, a matrix, a function of the abscissa that returns one, or a word.
 Coefficients = dict[str, Any] | Any

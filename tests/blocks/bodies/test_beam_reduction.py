@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from titop.blocks.bodies.beam_reduction import KINDS, BeamSection, ReducedBeam, _reduce, reduced_beam
+from titop.blocks.bodies.beam_matrices import KINDS, BeamSection, ReducedBeam, _reduce, reduced_beam
 
 SECTION = BeamSection(2.5, 0.48, 1.9e-4, {"y": 2400.0, "z": 7100.0}, 1300.0, 1.8e7)
 

@@ -15,7 +15,7 @@ from scipy.interpolate import CubicSpline
 
 import titop as tt
 from tests.blocks.bodies.test_nastran_files import FILES, FRAME, UNITS
-from titop.blocks.bodies import nastran_modes
+from titop.blocks.bodies import nastran_files
 
 OP2 = FILES / "pn_mwe_s-solution_1.op2"
 #: Single precision, and sums over the pair of modes of equal frequency.
@@ -105,7 +105,7 @@ class TestOutput2:
         file = Path(nastran.__file__).parents[1] / "tests" / "nas2cam_extseout" / "assemble.op2"
         if not file.is_file():
             pytest.skip("pyYeti came without its tests")
-        modes = nastran_modes.modes_of_op2(file)
+        modes = nastran_files.modes_of_op2(file)
         assert modes.factors is None
         np.testing.assert_allclose(modes.places[11].position, [600, 300, 300])
         np.testing.assert_allclose(modes.places[11].rotation, FRAME, atol=1e-12)
