@@ -104,17 +104,9 @@ class GeneralPlant:
         """Return the parts of a system with the plant's channels in units that are known."""
         z, w, (A, B, C, D) = len(self.errors), len(self.disturbances), system
         x, u, y, error, disturbance, rate = units
-        A, B, C = A * x / x[:, None] / rate, B / x[:, None] / rate, C * x
-        return Parts(
-            A,
-            B[:, :w] / disturbance,
-            B[:, w:] * u,
-            C[:z] / error,
-            C[z:] / y[:, None],
-            D[:z, :w] / error / disturbance,
-            D[:z, w:] * u / error,
-            D[z:, :w] / y[:, None] / disturbance,
-        )
+        inputs, outputs = np.r_[np.full(w, 1 / disturbance), u], np.r_[np.full(z, error), y][:, None]
+        A, B, C, D = A * x / x[:, None] / rate, B / x[:, None] / rate * inputs, C * x / outputs, D * inputs / outputs
+        return Parts(A, B[:, :w], B[:, w:], C[:z], C[z:], D[:z, :w], D[:z, w:], D[z:, :w])
 
     def controller(self, central: Matrices, units: Units, is_sampled: bool = False) -> Matrices:
         """Return a controller of the user's plant from one of `balance`'s parts.

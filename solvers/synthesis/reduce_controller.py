@@ -229,8 +229,7 @@ def _root(P: Array) -> Array:
 def _alone(K: Matrices) -> _Choice:
     """Return a controller with all but what decays kept."""
     kept, rest = _split(K, lambda real: real >= -NEAR_AXIS * _fastest(K))
-    A, B, C, _ = rest
-    return _Choice(kept, rest, solve_continuous_lyapunov(A, -B @ B.T), solve_continuous_lyapunov(A.T, -C.T @ C))
+    return _Choice(kept, rest, *_gramians(rest, 0))
 
 
 def _in_loop(around: _Loop, K: Matrices) -> Iterator[_Choice]:
