@@ -27,7 +27,7 @@ from titop.solvers.signals.grammar import UNKNOWN, read_name
 from titop.solvers.signals.quantities import units_of
 from titop.solvers.support.checkpoint import Checkpoint, identity
 from titop.solvers.support.progress import progress_bar
-from titop.solvers.support.spread import Spread, SweepInterrupt, death, read_workers
+from titop.solvers.support.spread import Spread, SweepInterrupt, died_at, read_workers
 
 #: A step without an equilibrium is halved so often.
 _HALVINGS = 8
@@ -152,7 +152,8 @@ def trim_along(
         about["options"] = [entry.name for entry in sought], bounds, tolerance
         keeper = Checkpoint(checkpoint, "trim_along", about, (BarePoint,))
     made, points = (guess, name, sought, bounds, tolerance), list[BarePoint]()
-    spread = Spread(_following, made, read_workers(workers), _refuse_death, checkpoint=keeper)
+    died = died_at(lambda task: f"values {task[1][0]:.6g} to {task[1][-1]:.6g}")
+    spread = Spread(_following, made, read_workers(workers), died, checkpoint=keeper)
     try:
         with spread, progress_bar(progress=progress, total=len(targets), unit=" points trimmed") as bar:
             for first in range(0, len(targets), STRETCH):
@@ -186,10 +187,6 @@ def _following(
         return points, ""
 
     return follow_stretch
-
-
-def _refuse_death(task: tuple[Any, Array], how: str) -> ModelError:
-    return death(f"values {task[1][0]:.6g} to {task[1][-1]:.6g}", how)
 
 
 def single_unknown(guess: OperatingPoint, name: str, where: str) -> TrimUnknowns:
@@ -290,8 +287,7 @@ def _tangent(
     derivatives = AccelerationEquations(both).derivatives(np.zeros(len(both.entries)))
     varied, by_unknowns = derivatives[:, :n] @ (changes / both.scales[:n]), derivatives[:, n:]
     rank = RANK * max(1.0, 1.0 / (np.linalg.norm(by_unknowns) or 1.0))  # one is an effect that can be seen
-    tangent: Array = -np.linalg.pinv(by_unknowns, rank) @ varied * both.scales[n:]
-    return tangent
+    return np.asarray(-np.linalg.pinv(by_unknowns, rank) @ varied * both.scales[n:])
 
 
 def value_of(point: OperatingPoint, name: str) -> float:

@@ -154,7 +154,6 @@ class LeastSize:
         return [_real(c * d) for c, d in zip(x[:n] * turns, self.directions, strict=True)]
 
     def _singular(self, x: Array) -> Singular:
-        """Return the uncertainty of coordinates."""
         radius = float(np.abs(x[: len(self.real)]).max())
         return Singular(1 / radius, [d / radius for d in self._blocks(x)]) if radius else NONE
 

@@ -300,7 +300,6 @@ class MarginProof:
             return False
 
     def _stands(self, system: Matrices, k: int, band: tuple[float, float], lag: float) -> bool:
-        """Tell whether all members are shown to stand lags (rad) in a band."""
         return lag < 2 * _TURN and self._lag(system, k, band, lag, False) >= lag * (1 - SAME)
 
     def _lag(self, system: Matrices, k: int, band: tuple[float, float], most: float, raised: bool = True) -> float:

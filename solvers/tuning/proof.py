@@ -168,7 +168,6 @@ class _FamilyLoop:
     # -- gains -------------------------------------------------------------------------------------------------------------
 
     def gain(self, term: PeakTerm, scalings: Array, levels: tuple[float, float], delta: Array) -> _TermBound:
-        """Return bounds of a gain."""
         w, z = self.structure.shape
         part = self.system.part(np.r_[:z, z + term.rows], np.r_[:w, w + term.columns])
         D = part.D.copy()
@@ -201,7 +200,6 @@ class _FamilyLoop:
         return _TermBound(bound.upper, best.value, _exchange(loop.structure, self.structure, best.deltas), reason)
 
     def _weighted(self, part: Matrices, weight: Matrices) -> UncertainLoop:
-        """Return a loop with a weight behind each output."""
         z = self.structure.shape[1]
         passing = [Matrices.constant(np.eye(z))] if z else []
         return _read(part.in_series(side_by_side([*passing, *[weight] * (len(part.C) - z)])), self.structure.blocks)
@@ -216,7 +214,6 @@ class _FamilyLoop:
 
     @cached_property
     def is_stable(self) -> bool:
-        """Whether all members are proved stable."""
         return _is_proved_stable(self._uncertain, self.structure.blocks, 0.0)
 
     @property

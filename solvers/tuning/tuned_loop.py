@@ -76,13 +76,7 @@ class Plant:
         return cls(joined, channels, m, p)
 
     def member(self, delta: Array) -> Plant:
-        """Return the plant with its uncertainty closed by a matrix (w, z).
-
-        Raises
-        ------
-        LinAlgError
-            Where that is ill-posed.
-        """
+        """Return the plant with its uncertainty closed by a matrix (w, z). Raises `LinAlgError` where that is ill-posed."""
         w, z = self.channels
         closed = self.system.close_loop(delta)
         part = closed.part(np.arange(z, len(closed.C)), np.arange(w, closed.B.shape[1]))
