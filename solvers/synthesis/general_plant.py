@@ -111,10 +111,7 @@ class GeneralPlant:
     def controller(self, central: Matrices, units: Units, is_sampled: bool = False) -> Matrices:
         """Return a controller of the user's plant from one of `balance`'s parts.
 
-        Raises
-        ------
-        LinAlgError
-            Where the loop through what passes from u to y at once has no solution.
+        Raises `LinAlgError` where the loop through what passes from u to y at once has no solution.
         """
         x, u, y, _, _, rate = units
         system = self.system if is_sampled else self.continuous
@@ -210,10 +207,8 @@ def _channels(where: str, names: Any, count: Any, known: Sequence[Signal]) -> li
     if isinstance(names, str):
         names = [names]
     if not isinstance(names, Sequence) or not names:
-        listed = ", ".join(signal.name for signal in known)
-        raise ModelError(
-            Finding("wrong-type", where, names, "names of signals, or how many of the last ones", f"there are {listed}")
-        )
+        expected, listed = "names of signals, or how many of the last ones", ", ".join(signal.name for signal in known)
+        raise ModelError(Finding("wrong-type", where, names, expected, f"there are {listed}"))
     return positions(where, names, known)
 
 

@@ -191,15 +191,13 @@ class _Weight:
         is_square = len(system.D) == count
         if system.D.shape[1] != count or (ending == SHAPED and not is_square):
             expected = f"{count} inputs, one for each of {', '.join(s.path for s in signals)}, or one input and one output"
-            raise ModelError(
-                Finding("wrong-shape", name, f"shape {system.D.shape}", expected, "repeat it by a diagonal system")
-            )
+            advice = "repeat it by a diagonal system"
+            raise ModelError(Finding("wrong-shape", name, f"shape {system.D.shape}", expected, advice))
         self.system = system
         paths = [s.path for s in signals] if is_square else [f"{name}[{k}]" for k in range(len(system.D))]
         self.outputs = [Signal(f"{path}.{ending}", "") for path in paths]
 
     def states(self, kind: str = "x") -> list[Signal]:
-        """Return its states as signals."""
         return [Signal(f"{self.name}.{kind}[{k}]", "") for k in range(len(self.system.A))]
 
 

@@ -92,7 +92,6 @@ class LPVController:
         return K if self.sign > 0 else -K
 
     def _member(self, rho: Mapping[str, float], rates: Mapping[str, float] | None = None) -> tuple[GeneralPlant, StateSpace]:
-        """Return the plant and the controller at some parameters."""
         values = numbers_by_name("rho", read_mapping("rho", rho), self.parameters, whole=True)
         moving = dict.fromkeys(self.parameters, 0.0)
         if self.needs_rates:
