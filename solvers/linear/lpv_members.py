@@ -12,7 +12,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding
 from titop.blocks.basics.spatial import Array
-from titop.solvers.equilibrium.continuation import STRETCH, BarePoint, bare, follow
+from titop.solvers.equilibrium.continuation import STRETCH, BarePoint, Branch, bare
 from titop.solvers.equilibrium.linear_validity import doubts, steadiness_findings
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns, with_dependents
@@ -279,8 +279,8 @@ class FamilyMembers:
     def _point(self, start: OperatingPoint | None, values: Array) -> OperatingPoint | Failure:
         target, recipe = dict(zip(self.recipe.names, values.tolist(), strict=True)), self.recipe
         try:
-            begin, axes = start or self.guess, self.guess.q
-            return follow(begin, target, self._unknowns, recipe.bounds, recipe.tolerance, start is not None, axes)
+            branch = Branch(self._unknowns, recipe.bounds, recipe.tolerance, self.guess.q)
+            return branch.follow(start or self.guess, target, start is not None)
         except ConvergenceError as error:
             return Failure(str(error))
         except Exception as error:
