@@ -206,9 +206,8 @@ class ParameterBox:
         if proof.proved:
             return _Examined(NONE, seen, True)
         singular = self._singular(cell.middle, proof.omega) if self.look is None else NONE
-        return _Examined(
-            NONE, seen, False, singular, [] if singular.value else self._halves(cell, int(np.argmax(shares)), proof)
-        )
+        halves = [] if singular.value else self._halves(cell, int(np.argmax(shares)), proof)
+        return _Examined(NONE, seen, False, singular, halves)
 
     def _unstable(self, middle: Array) -> Singular:
         """Return the member on the way to a cell's middle at which stability is lost, if it is."""

@@ -216,12 +216,8 @@ def margins(
 def _over_grid(models: Any, at: Any, skew: float, controller: Any, sign: int) -> Margins:
     if isinstance(models, LPVModel):
         places = [tuple(place) for place in np.argwhere(models.valid).tolist()]
-        systems: list[Any] = [
-            named_system(
-                [getattr(models, name)[place] for name in "ABCD"], models.states, models.inputs, models.outputs, models.name
-            )
-            for place in places
-        ]
+        parts = models.states, models.inputs, models.outputs, models.name
+        systems: list[Any] = [named_system([getattr(models, x)[place] for x in "ABCD"], *parts) for place in places]
         shape, parameters = models.shape, dict(models.parameters)
     else:
         systems, shape = list(models), (len(models),)

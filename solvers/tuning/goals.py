@@ -298,9 +298,8 @@ class Goal:
         ends = factor, 1 / factor, cmath.exp(1j * angle)
         needed = max(2 * abs(f - 1) / max(abs(1 - skew + (1 + skew) * f), TINY) for f in ends)
         numbers = {"disk": needed if disk is None else _positive("disk", disk), "skew": skew}
-        return cls(
-            "margins", at=signal_names("at", at), bound=1 / numbers["disk"], numbers=numbers, **_common(hard, band, opened)
-        )
+        place, bound = signal_names("at", at), 1 / numbers["disk"]
+        return cls("margins", at=place, bound=bound, numbers=numbers, **_common(hard, band, opened))
 
     @classmethod
     def poles(

@@ -132,9 +132,8 @@ def _backtrack(objective: Objective, found: Found, direction: Array, expected: f
 
 def _slope(pieces: Sequence[Piece], weights: Array, others: Sequence[Piece]) -> Array:
     """Return the gradient of a sum of pieces, with their weights, elsewhere."""
-    return sum(
-        (w * _same_piece(p, others).gradient for w, p in zip(weights, pieces, strict=True) if w), 0.0 * pieces[0].gradient
-    )
+    pairs = zip(weights, pieces, strict=True)
+    return sum((w * _same_piece(p, others).gradient for w, p in pairs if w), 0.0 * pieces[0].gradient)
 
 
 def _same_piece(piece: Piece, others: Sequence[Piece]) -> Piece:

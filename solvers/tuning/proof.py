@@ -122,9 +122,8 @@ def prove(objective: Objective, found: Found, search: MemberSearch) -> tuple[Goa
         bounds = []
         for requirement in (r for r in objective.requirements if r.goal == k):
             if requirement.opened not in loops:
-                plant = AugmentedPlant(
-                    augment(search.family, objective.blocks.wires, requirement.opened), objective.blocks.sizes
-                )
+                augmented = augment(search.family, objective.blocks.wires, requirement.opened)
+                plant = AugmentedPlant(augmented, objective.blocks.sizes)
                 closed = plant.close(S)
                 loops[requirement.opened] = None if closed is None else _FamilyLoop(closed.system, structure)
             low, least = float(lows[k]), top * float(objective.limits[k])
