@@ -133,12 +133,9 @@ def loopsyn(plant: Any, before: Any = None, behind: Any = None) -> Synthesis:
         _Weight(name, np.eye(len(signals)) if weight is None else weight, signals, SHAPED, period)
         for name, weight, signals in (("before", before, inputs), ("behind", behind, outputs))
     )
-    disturbances = [Signal(f"{s.path}.disturbance", s.unit) for s in inputs] + [
-        Signal(f"{s.path}.noise", s.unit) for s in outputs
-    ]
-    efforts, measured = (
-        [Signal(f"{s.path}.{e}", s.unit) for s in each] for each, e in ((inputs, "effort"), (outputs, "measured"))
-    )
+    disturbances = [Signal(f"{s.path}.{end}", s.unit) for of, end in ((inputs, "disturbance"), (outputs, "noise")) for s in of]
+    efforts = [Signal(f"{s.path}.effort", s.unit) for s in inputs]
+    measured = [Signal(f"{s.path}.measured", s.unit) for s in outputs]
     shaped = GeneralPlant(
         sensitivity_plant(first.system.in_series(G).in_series(last.system), -1),
         period,

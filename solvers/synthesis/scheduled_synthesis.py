@@ -251,9 +251,8 @@ def lpvsyn(
         got, expected = "no function of this form was found", "functions that prove a gain at all points"
         advice = "give rates, or a higher degree; or narrow the ranges of the parameters"
         raise ModelError(Finding("no-controller", "family", got, expected, advice))
-    controller = LPVController(
-        names, rate_feedback and terms > 1 and bool(motions.any()), ScheduledFormula(plant, exponents, search, found)
-    )
+    needs_rates = rate_feedback and terms > 1 and bool(motions.any())
+    controller = LPVController(names, needs_rates, ScheduledFormula(plant, exponents, search, found))
     affine = weighted is None and isinstance(family, LPVModel) and terms == 1 and found.proved <= found.level
     values = [plant.family.values(s) for s in members.s]
     return LPVSynthesis(
