@@ -184,7 +184,8 @@ def linearize(
         *linear_validity.changing_findings(at),
         *linear_validity.switching_findings(at.model, at.q[None], at.v[None]),
     ]
-    warn(findings)
+    if findings:
+        warn(findings)
     A, B, C, D = linear.A[0][np.ix_(kept, kept)], linear.B[0][kept], linear.C[0][:, kept], linear.D[0]
     named, about = [ends.states[k] for k in linear.states[kept]], at.values_by_name()
     matrices, states = ends.with_paths(at.model, (A, B, C, D), named)
