@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, refuse
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.fractions import Fractional, degrees
 from titop.solvers.signals.exported import Signal
@@ -208,7 +208,8 @@ class Structure:
 
         Raises `ModelError` for blocks that are none, of unknown kinds, or without a size.
         """
-        refuse(finding for k, block in enumerate(blocks) for finding in _wrong(k, block))
+        if findings := [finding for k, block in enumerate(blocks) for finding in _wrong(k, block)]:
+            raise ModelError(findings)
         return cls(tuple(blocks), slices([b.repetitions for b in blocks]), slices([b.columns for b in blocks]))
 
     @property

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, refuse, warn
+from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import LOOSE_RANK, SAME
@@ -51,11 +51,12 @@ def refuse_irrational(model: Model, uncertainty: Uncertainty) -> None:
     """Refuse parameters that are known not to be rational, all at once; laws are looked at when they are read."""
     expected = "a mass, centre, inertia, stiffness, damping, frequency, position, gear, filter, force or gravity"
     advice = "directions of actuators and sensors are not rational: keep it fixed, or sample it with tt.lpv"
-    refuse(
+    if findings := [
         Finding("not-rational", "parameters", path, expected, advice)
         for path in uncertainty.paths()
         if path in uncertainty.known and not all(_may_be_rational(model, part) for part in uncertainty.of_parts([path]))
-    )
+    ]:
+        raise ModelError(findings)
 
 
 def _may_be_rational(model: Model, path: str) -> bool:
@@ -127,8 +128,11 @@ def refuse_rescaled(model: Model, uncertainty: Uncertainty, ends: Ends) -> None:
         touched |= dict.fromkeys((k for _, k in gear.places), gear.gear.name)
     expected = "coordinates whose scale is not uncertain: a mode's amplitude goes with mass and length"
     advice = "read or drive ports of the body"
-    names, both = model.coordinate_names, sorted(rescaled & set(touched))
-    refuse(Finding("rescaled-coordinate", names[k], touched[k], expected, advice) for k in both)
+    if findings := [
+        Finding("rescaled-coordinate", model.coordinate_names[k], touched[k], expected, advice)
+        for k in sorted(rescaled & set(touched))
+    ]:
+        raise ModelError(findings)
 
 
 # -- the model --------------------------------------------------------------------------------------------------------------
@@ -137,8 +141,9 @@ def refuse_rescaled(model: Model, uncertainty: Uncertainty, ends: Ends) -> None:
 def refuse_idle(names: Sequence[str], model: Fractional) -> None:
     """Refuse parameters on which nothing depends."""
     idle = [name for name, size in zip(names, model.sizes, strict=False) if not size]
-    expected, advice = "a parameter on which the response depends", "leave it out, or choose other inputs and outputs"
-    refuse(Finding("idle-parameter", "parameters", name, expected, advice) for name in idle)
+    if idle:
+        expected, advice = "a parameter on which the response depends", "leave it out, or choose other inputs and outputs"
+        raise ModelError([Finding("idle-parameter", "parameters", name, expected, advice) for name in idle])
 
 
 def refuse_inexact(error: float, frozen: Sequence[str]) -> None:
@@ -214,7 +219,8 @@ def warn_of_motion(point: OperatingPoint, a: Array) -> None:
         advice = "find an equilibrium with tt.trim; members keep these accelerations, by efforts, and hold for short times only"
         where = f"point: {point.model.coordinate_names[worst]}"
         findings.append(Finding("no-equilibrium", where, found, "no acceleration", advice))
-    warn(findings)
+    if findings:
+        warn(findings)
 
 
 def warn_of_error(error: float) -> None:
