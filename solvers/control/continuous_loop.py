@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, refuse
 from titop.blocks.basics.spatial import Array
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.control.control_loop import ConnectedController, ControlledModel, ControlLoop, Memory
@@ -92,10 +92,9 @@ class ContinuousLoop(ControlLoop):
     def _refuse_algebraic(self) -> None:
         dynamic = np.concatenate([each.measurements.dynamic for each in self.controllers])
         through = np.argwhere((self.K.D @ self._from_y != 0) & dynamic)
-        if len(through):
-            names = ([name for each in self.controllers for name in each.names[kind]] for kind in ("outputs", "commands"))
-            outputs, commands = names
-            raise ModelError([algebraic_loop(outputs[y], commands[u]) for u, y in through.tolist()])
+        kinds = ("outputs", "commands")
+        outputs, commands = ([name for each in self.controllers for name in each.names[kind]] for kind in kinds)
+        refuse(algebraic_loop(outputs[y], commands[u]) for u, y in through.tolist())
 
     @property
     def connected(self) -> list[ConnectedController]:

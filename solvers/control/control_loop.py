@@ -146,17 +146,11 @@ class ControlledModel(Protocol):
     command: Command | None
 
     def split(self, t: float, y: Array) -> tuple[Array, Array]: ...
-
     def dynamics(self, t: float, q: Array, v: Array) -> tuple[Array, Array]: ...
-
     def rate_at(self, t: float, q: Array, v: Array) -> Array: ...
-
     def measure(self, measurements: Measurements, t: float, q: Array, v: Array, a: Array) -> Array: ...
-
     def inputs(self, t: float, q: Array, v: Array) -> Array | None: ...
-
     def commanded(self, t: float, q: Array, v: Array) -> Array: ...
-
     def wrenches(self, t: float, q: Array, v: Array) -> dict[str, Array]: ...
 
 
@@ -191,13 +185,8 @@ class ConnectedController:
         self.trim, self.r_trim = operating.outputs(inputs), operating.outputs(references)
         self.references = References(references, reference, times, self.r_trim)
         self.rest_at(np.concatenate([*operating.command, np.zeros(len(exchange.names))]))
-        shown = shown_references(references, measured_signals(model))
-        self.names = {
-            "outputs": inputs,
-            "references": shown,
-            "commands": outputs,
-            "states": tuple(f"controller.{name}" for name in states),
-        }
+        shown, own = shown_references(references, measured_signals(model)), tuple(f"controller.{name}" for name in states)
+        self.names = {"outputs": inputs, "references": shown, "commands": outputs, "states": own}
         check_names("controller", self.signal_names)
         self._units = {
             "outputs": self.measurements.units,

@@ -267,8 +267,7 @@ class SampledController(ConnectedController):
     def are_finite(self) -> Array:
         """Tell of which members all states and commands are finite, as those of a single simulation have to be."""
         parts = [self._state, *(part for each in self._samples for part in (each.state, *each.command))]
-        finite: Array = np.logical_and.reduce([np.isfinite(part).all(axis=-1) for part in parts])
-        return finite
+        return np.asarray(np.logical_and.reduce([np.isfinite(part).all(axis=-1) for part in parts]))
 
     def _reference_at(self, t: float) -> Array:
         return self.references.read(t, np.zeros(0), np.zeros(0))

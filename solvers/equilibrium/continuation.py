@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from titop.solvers.signals.grammar import UNKNOWN, read_name
 from titop.solvers.signals.quantities import units_of
 from titop.solvers.support.checkpoint import Checkpoint, identity
 from titop.solvers.support.progress import progress_bar
-from titop.solvers.support.spread import Spread, SweepInterrupt, death, read_workers
+from titop.solvers.support.spread import Spread, SweepInterrupt, died_at, read_workers
 
 #: A step without an equilibrium is halved so often.
 _HALVINGS = 8
@@ -151,8 +152,9 @@ def trim_along(
         about = {"model": identity(model), "values": (name, targets), "guess": bare(guess, model)}
         about["options"] = [entry.name for entry in sought], bounds, tolerance
         keeper = Checkpoint(checkpoint, "trim_along", about, (BarePoint,))
-    made, points = (guess, name, sought, bounds, tolerance), list[BarePoint]()
-    spread = Spread(_following, made, read_workers(workers), _refuse_death, checkpoint=keeper)
+    made, points = (_follow_stretch, guess, name, Branch(sought, bounds, tolerance, guess.q)), list[BarePoint]()
+    died = died_at(lambda task: f"values {task[1][0]:.6g} to {task[1][-1]:.6g}")
+    spread = Spread(partial, made, read_workers(workers), died, checkpoint=keeper)
     try:
         with spread, progress_bar(progress=progress, total=len(targets), unit=" points trimmed") as bar:
             for first in range(0, len(targets), STRETCH):
@@ -168,28 +170,20 @@ def trim_along(
     return [point.on(model) for point in points]
 
 
-def _following(
-    guess: OperatingPoint, name: str, unknowns: Sequence[TrimUnknown], bounds: Any, tolerance: float
-) -> Callable[[Any], tuple[list[BarePoint], str]]:
-    """Return the function that follows a stretch of a branch: its points, and why there are no more, if the branch ends."""
-
-    def follow_stretch(task: tuple[BarePoint | None, Array]) -> tuple[list[BarePoint], str]:
-        before, targets = task
-        point = None if before is None else before.on(guess.model)
-        points: list[BarePoint] = []
-        for target in targets.tolist():
-            try:
-                point = follow(point or guess, {name: target}, unknowns, bounds, tolerance, point is not None, guess.q)
-            except ConvergenceError as error:
-                return points, str(error)
-            points.append(bare(point))
-        return points, ""
-
-    return follow_stretch
-
-
-def _refuse_death(task: tuple[Any, Array], how: str) -> ModelError:
-    return death(f"values {task[1][0]:.6g} to {task[1][-1]:.6g}", how)
+def _follow_stretch(
+    guess: OperatingPoint, name: str, branch: Branch, task: tuple[BarePoint | None, Array]
+) -> tuple[list[BarePoint], str]:
+    """Return the points of a stretch of a branch, and why there are no more, if the branch ends."""
+    before, targets = task
+    point = None if before is None else before.on(guess.model)
+    points: list[BarePoint] = []
+    for target in targets.tolist():
+        try:
+            point = branch.follow(point or guess, {name: target}, point is not None)
+        except ConvergenceError as error:
+            return points, str(error)
+        points.append(bare(point))
+    return points, ""
 
 
 def single_unknown(guess: OperatingPoint, name: str, where: str) -> TrimUnknowns:
@@ -201,40 +195,61 @@ def single_unknown(guess: OperatingPoint, name: str, where: str) -> TrimUnknowns
     return varied
 
 
-def follow(
-    start: OperatingPoint,
-    target: Mapping[str, float],
-    unknowns: Sequence[TrimUnknown],
-    bounds: Any,
-    tolerance: float,
-    is_equilibrium: bool,
-    axes: Array,
-) -> OperatingPoint:
-    """Return the equilibrium at some values, from one at other values: in one step, or in smaller ones.
+class Branch(NamedTuple):
+    """What stays the same along a branch of equilibria.
 
-    A start that is no equilibrium is a guess, and only one step is made. `axes` (nq) is the configuration whose axes the
-    positions of free joints are measured along, the same for all steps, which turn them.
-
-    Raises `ConvergenceError` with the values at which the equilibria end.
+    `axes` (nq): the configuration whose axes the positions of free joints are measured along: steps turn these.
     """
-    begin = {name: value_of(start, name) for name in target}
-    reached, step, halvings = 0.0, 1.0, 0
-    while True:
-        part = min(1.0, reached + step)
-        values = {name: value if part == 1.0 else begin[name] + part * (value - begin[name]) for name, value in target.items()}
-        try:
-            point = _step(start, values, unknowns, bounds, tolerance, is_equilibrium, axes)
-        except ConvergenceError as error:
-            halvings += 1
-            if halvings > _HALVINGS or not is_equilibrium:
-                at = ", ".join(f"{name} = {value_of(start, name):.6g}" for name in target)
-                wanted = ", ".join(f"{value:.6g}" for value in target.values())
-                raise ConvergenceError(f"the equilibria end near {at}, before {wanted}: {error}") from None
-            step /= 2
-            continue
-        if part == 1.0:
+
+    unknowns: Sequence[TrimUnknown]
+    bounds: Any
+    tolerance: float
+    axes: Array
+
+    def follow(self, start: OperatingPoint, target: Mapping[str, float], is_equilibrium: bool) -> OperatingPoint:
+        """Return the equilibrium at some values, from one at other values: in one step, or in smaller ones.
+
+        A start that is no equilibrium is a guess, and only one step is made.
+
+        Raises `ConvergenceError` with the values at which the equilibria end.
+        """
+        begin = {name: value_of(start, name) for name in target}
+        reached, step, halvings = 0.0, 1.0, 0
+        while True:
+            part = min(1.0, reached + step)
+            values = {name: end if part == 1.0 else begin[name] + part * (end - begin[name]) for name, end in target.items()}
+            try:
+                point = self.step(start, values, is_equilibrium)
+            except ConvergenceError as error:
+                halvings += 1
+                if halvings > _HALVINGS or not is_equilibrium:
+                    at = ", ".join(f"{name} = {value_of(start, name):.6g}" for name in target)
+                    wanted = ", ".join(f"{value:.6g}" for value in target.values())
+                    raise ConvergenceError(f"the equilibria end near {at}, before {wanted}: {error}") from None
+                step /= 2
+                continue
+            if part == 1.0:
+                return point
+            start, reached = point, part
+
+    def step(self, start: OperatingPoint, values: Mapping[str, float], is_equilibrium: bool) -> OperatingPoint:
+        """Return the equilibrium at some values, from a start, in one step."""
+        varied, targets = TrimUnknowns(start, list(values)), np.array([*values.values()])
+        changes = targets - varied.values()
+        sought = TrimUnknowns(varied.with_values(targets), self.unknowns, axes=self.axes)
+        x = self._tangent(start, list(values), changes) / sought.scales if is_equilibrium else None
+        point = search(sought, self.bounds, self.tolerance, start=x)
+        if not is_equilibrium or None in (start.negative, point.negative) or start.negative == point.negative:
             return point
-        start, reached = point, part
+        curve = Curve(start, list(values), self.unknowns, changes, self.tolerance, self.axes)
+        return self.step(_along_the_branch(curve), values, False)
+
+    def _tangent(self, start: OperatingPoint, names: Sequence[str], changes: Array) -> Array:
+        both, n = TrimUnknowns(start, [*names, *self.unknowns], axes=self.axes), len(names)
+        derivatives = AccelerationEquations(both).derivatives(np.zeros(len(both.entries)))
+        varied, by_unknowns = derivatives[:, :n] @ (changes / both.scales[:n]), derivatives[:, n:]
+        rank = RANK * max(1.0, 1.0 / (np.linalg.norm(by_unknowns) or 1.0))  # one is an effect that can be seen
+        return np.asarray(-np.linalg.pinv(by_unknowns, rank) @ varied * both.scales[n:])
 
 
 def search_again(
@@ -250,27 +265,7 @@ def search_again(
     u = guess["u"] if model.nu else None
     start = OperatingPoint(model, guess["q"], guess["v"], guess["tau"], u, wrenches, x=guess["x"]).undisturbed
     sought = with_dependents(start, TrimUnknowns(start, unknowns).entries, TrimUnknowns(start, list(target)).entries)
-    return _step(start, target, sought, bounds, tolerance, False, start.q).of(model)
-
-
-def _step(
-    start: OperatingPoint,
-    values: Mapping[str, float],
-    unknowns: Sequence[TrimUnknown],
-    bounds: Any,
-    tolerance: float,
-    is_equilibrium: bool,
-    axes: Array,
-) -> OperatingPoint:
-    varied, targets = TrimUnknowns(start, list(values)), np.array([*values.values()])
-    changes = targets - varied.values()
-    sought = TrimUnknowns(varied.with_values(targets), unknowns, axes=axes)
-    x = _tangent(start, list(values), changes, unknowns, axes) / sought.scales if is_equilibrium else None
-    point = search(sought, bounds, tolerance, start=x)
-    if not is_equilibrium or None in (start.negative, point.negative) or start.negative == point.negative:
-        return point
-    onwards = _along_the_branch(Curve(start, list(values), unknowns, changes, tolerance, axes))
-    return _step(onwards, values, unknowns, bounds, tolerance, False, axes)
+    return Branch(sought, bounds, tolerance, start.q).step(start, target, False).of(model)
 
 
 def _along_the_branch(curve: Curve) -> OperatingPoint:
@@ -281,17 +276,6 @@ def _along_the_branch(curve: Curve) -> OperatingPoint:
         if step.end:
             return step.reached.point
     raise ConvergenceError("what is found is on another branch than what was found before")
-
-
-def _tangent(
-    start: OperatingPoint, names: Sequence[str], changes: Array, unknowns: Sequence[TrimUnknown], axes: Array
-) -> Array:
-    both, n = TrimUnknowns(start, [*names, *unknowns], axes=axes), len(names)
-    derivatives = AccelerationEquations(both).derivatives(np.zeros(len(both.entries)))
-    varied, by_unknowns = derivatives[:, :n] @ (changes / both.scales[:n]), derivatives[:, n:]
-    rank = RANK * max(1.0, 1.0 / (np.linalg.norm(by_unknowns) or 1.0))  # one is an effect that can be seen
-    tangent: Array = -np.linalg.pinv(by_unknowns, rank) @ varied * both.scales[n:]
-    return tangent
 
 
 def value_of(point: OperatingPoint, name: str) -> float:

@@ -194,7 +194,6 @@ def equilibrium_path(
 
 
 def _follow(curve: Curve, longest: float, within: tuple[float, float], steps: int, progress: bool) -> EquilibriumPath:
-    """Return the path from the curve's start."""
     start, end = curve.begin(), ""
     stations, kinds = [start], [""]
     try:

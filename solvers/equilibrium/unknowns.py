@@ -269,10 +269,9 @@ class TrimUnknowns:
         values = np.empty(len(self.entries))
         for k, (kind, name, index) in enumerate(self.entries):
             if kind == Kind.POSITION:
-                plain = model.coordinate_names[index] in model.configuration_names and model.mechanism.has_plain_coordinates(
-                    index
-                )
-                values[k] = guess.q[model.configuration_names.index(model.coordinate_names[index])] if plain else np.nan
+                path, plain = model.coordinate_names[index], model.mechanism.has_plain_coordinates(index)
+                known = plain and path in model.configuration_names
+                values[k] = guess.q[model.configuration_names.index(path)] if known else np.nan
             elif kind == Kind.INPUT:
                 values[k] = 0.0 if guess.u is None else guess.u[index]
             elif kind == Kind.PARAMETER:

@@ -111,13 +111,8 @@ def close_deltas(model: Fractional, values: Sequence[float | None]) -> Fractiona
     by_w, by_u = driven[:, : len(to)], driven[:, len(to) :]
     into, out = model.A[np.ix_(to, of)], model.C[:, of]
     sizes = tuple(size for size, value in zip(model.sizes, values, strict=True) if value is None)
-    return Fractional(
-        model.A[np.ix_(to, to)] + into @ by_w,
-        model.B[to] + into @ by_u,
-        model.C[:, to] + out @ by_w,
-        model.D + out @ by_u,
-        sizes,
-    )
+    A, B, C, D = model.A[np.ix_(to, to)], model.B[to], model.C[:, to], model.D
+    return Fractional(A + into @ by_w, B + into @ by_u, C + out @ by_w, D + out @ by_u, sizes)
 
 
 def recentre(model: Fractional, middles: Sequence[float]) -> Fractional:

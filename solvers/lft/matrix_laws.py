@@ -219,7 +219,6 @@ class LengthLaw(NamedTuple):
         return self._times(loop, total, self.rows) + self.still.apply(loop, stack(change.q, change.v))
 
     def _times(self, loop: LinearLoop, signal: Signals, powers: Array) -> Signals:
-        """Return signals times powers of the length."""
         for power in range(1, int(powers.max()) + 1):
             longer = (powers >= power).astype(float)
             scaled = self.length.transform(lambda length, longer=longer: length * np.diag(longer))  # type: ignore[misc]

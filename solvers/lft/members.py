@@ -11,7 +11,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, ModelWarning
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import CANCELLED, CLOSE, COARSE, NEAR_AXIS, SAME
+from titop.blocks.basics.tolerances import CANCELLED, CLOSE, COARSE, SAME
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.feedback import Closing
@@ -128,18 +128,16 @@ class Family(NamedTuple):
 # -- responses --------------------------------------------------------------------------------------------------------------
 
 
-def frequencies_around(system: StateSpace, count: int = 40) -> Array:
+def frequencies_around(system: StateSpace) -> Array:
     """Return frequencies (rad/s), evenly spaced in their logarithm, from below the slowest pole to beyond the fastest.
 
     Of sampled systems they end below half the sampling frequency.
     """
-    sizes, rate = np.abs(_poles(system)), _rate(system)
+    sizes, rate = np.abs(Matrices.of(system).poles_in_time(float(system.dt or 0.0))), _rate(system)
     sizes = sizes[sizes > CLOSE * sizes.max(initial=0.0)]
     low, high = (sizes.min(), sizes.max()) if sizes.max(initial=0.0) > np.sqrt(CANCELLED) * rate else (rate or 1.0, rate or 1.0)
-    if system.dt:
-        end = 0.99 * np.pi / system.dt
-        return np.geomspace(min(0.1 * low, 0.01 * end), min(10.0 * high, end), count)
-    return np.geomspace(0.1 * low, 10.0 * high, count)
+    end = 0.99 * np.pi / system.dt if system.dt else np.inf
+    return np.geomspace(min(0.1 * low, 0.01 * end), min(10.0 * high, end), 40)
 
 
 def _rate(system: StateSpace) -> float:
@@ -147,14 +145,6 @@ def _rate(system: StateSpace) -> float:
     from scipy.linalg import matrix_balance
 
     return float(np.abs(matrix_balance(system.A, permute=False)[0]).max(initial=0.0)) if not system.dt else 1.0 / system.dt
-
-
-def _poles(system: StateSpace) -> Array:
-    """Return poles (rad/s); of sampled systems, of the continuous ones whose samples they have."""
-    poles = np.linalg.eigvals(system.A)
-    if system.dt:
-        poles = np.log(poles[np.abs(poles) > NEAR_AXIS].astype(complex)) / system.dt
-    return poles
 
 
 def points_at(system: StateSpace, omega: Array) -> Array:

@@ -162,7 +162,6 @@ class Equilibria:
             raise ModelError(Finding("other-equilibrium", "equilibrium", got, expected, advice))
 
     def _refuse_another(self, point: OperatingPoint, model: Model, imposed: Mapping[str, float], shown: str) -> None:
-        """Refuse points of other parameters, wrenches or coordinates than asked for."""
         other = []
         if point.model is not model:
             right, returned = model.parameters(), point.model.parameters()

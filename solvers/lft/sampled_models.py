@@ -230,11 +230,7 @@ def _fraction(rows: Array, outputs: int, inputs: int, sizes: tuple[int, ...], ti
     edges = np.cumsum([0, *sizes])
     order = [time * edges[-1] + k for a, b in pairwise(edges) for time in range(times) for k in range(a, b)]
     at = np.array(order, dtype=int)
-    whole = Fractional(
-        rows[outputs:, inputs:][np.ix_(at, at)],
-        rows[outputs:, :inputs][at],
-        rows[:outputs, inputs:][:, at],
-        rows[:outputs, :inputs],
-        tuple(times * size for size in sizes),
-    )
+    ordered = rows[np.r_[:outputs, outputs + at]][:, np.r_[:inputs, inputs + at]]
+    (D, C), (B, A) = (np.split(part, [inputs], axis=1) for part in np.split(ordered, [outputs]))
+    whole = Fractional(A, B, C, D, tuple(times * size for size in sizes))
     return reduce_static(whole) if len(at) else whole  # its states are inputs and outputs, and stay what they are

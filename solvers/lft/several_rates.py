@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, refuse
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.solvers.arguments.reading import read_duration
@@ -137,9 +137,7 @@ def join_closings(
     devices = read_devices(inputs[w:], outputs[z:], paths, parts)
     if period and devices.timed:
         expected, advice = "a model in continuous time", "close all controllers at once, as a list"
-        raise ModelError(
-            [Finding("sampled-path", f"{path}.path", "a sampled model", expected, advice) for path in devices.timed]
-        )
+        refuse(Finding("sampled-path", f"{path}.path", "a sampled model", expected, advice) for path in devices.timed)
     base = [("model", period)] if period else []
     step, every = _common_step([*base, *(("sample_time", part.step) for part in parts), *devices.rates])
     if period and every[0] != 1:

@@ -477,8 +477,7 @@ def _filtered(moving: SystemChanges, of: Quantity) -> Signals | None:
 
 def _scaling(values: Mapping[str, float], changing: Any, middle: Array) -> Array:
     """Return what scale factors and misalignment of a sensor make of what they make in the middle, a matrix (n, n)."""
-    scaling: Array = changing.at(values).path.scaling(len(middle)) @ middle
-    return scaling
+    return np.asarray(changing.at(values).path.scaling(len(middle)) @ middle)
 
 
 def _observed(moving: SystemChanges, of: Quantity) -> Signals:

@@ -115,12 +115,10 @@ def connect_blocks(
 def _scaled(parts: Sequence[Matrices], rate: float, x: Array, u: Array, y: Array) -> list[Matrices]:
     """Return models by states, inputs and outputs in parts of these sizes, one model's after the other's, and of a rate."""
     ends = np.cumsum([(len(part.A), part.B.shape[1], len(part.C)) for part in parts], axis=0)[:-1].T
-    result = []
-    for (A, B, C, D), a, b, c in zip(parts, *map(np.split, (x, u, y), ends), strict=True):
-        result.append(
-            Matrices(A * a / (rate * a[:, None]), B * b / (rate * a[:, None]), C * a / c[:, None], D * b / c[:, None])
-        )
-    return result
+    return [
+        Matrices(A * a / (rate * a[:, None]), B * b / (rate * a[:, None]), C * a / c[:, None], D * b / c[:, None])
+        for (A, B, C, D), a, b, c in zip(parts, *map(np.split, (x, u, y), ends), strict=True)
+    ]
 
 
 def _check(where: str, block: Any) -> None:

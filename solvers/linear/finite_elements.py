@@ -181,9 +181,8 @@ def _matrix(where: str, matrix: Any, n: int) -> Any:
             raise TypeError
         result = csc_array(matrix, dtype=float)
     except (TypeError, ValueError):
-        raise ModelError(
-            Finding("wrong-type", where, matrix, "a sparse or dense matrix of real numbers", "see scipy.sparse")
-        ) from None
+        expected = "a sparse or dense matrix of real numbers"
+        raise ModelError(Finding("wrong-type", where, matrix, expected, "see scipy.sparse")) from None
     if result.ndim != 2 or result.shape != (n, n) or not n:
         got = " x ".join(map(str, result.shape))
         raise ModelError(Finding("bad-shape", where, got, f"{n} x {n}" if n else "a square matrix", "as the mass"))

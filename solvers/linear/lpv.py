@@ -23,7 +23,7 @@ from titop.solvers.equilibrium.unknowns import TrimUnknowns
 from titop.solvers.linear.linearize import kept_states, rates_among
 from titop.solvers.linear.lpv_files import MATRICES, TRIMS
 from titop.solvers.linear.lpv_members import Failure, FamilyMembers, Recipe, Results, SweepOf
-from titop.solvers.linear.lpv_model import LPVModel
+from titop.solvers.linear.lpv_model import LPVModel, grid_points
 from titop.solvers.linear.path_series import noise_inputs
 from titop.solvers.mechanism.system_parameters import warn_of_samples
 from titop.solvers.model.model import Model
@@ -141,7 +141,7 @@ def lpv(
     recipe = Recipe(tuple(axes), inputs, outputs, omit, hold, independent, unknowns, bounds, tolerance)
     family = FamilyMembers(guess, recipe)
     _refuse_too_many(family, axes, grid)
-    targets = _targets(axes, grid)
+    targets = grid_points(axes, grid)
     known = guess.model.parameters()
     rows = [dict(zip(axes, row, strict=True)) for row in targets.tolist()]
     warn_of_samples(guess.model.mechanism.assembly, [{name: row[name] for name in row if name in known} for row in rows])
@@ -278,11 +278,6 @@ def _refuse_too_many(family: FamilyMembers, axes: dict[str, Array], grid: bool) 
         got = f"{' x '.join(map(str, lengths)) if grid else points} points, of {size / 2**30:.3g} GiB"
         expected, advice = f"a family of at most {_MOST_MEMORY / 2**30:.3g} GiB", "take fewer values, or fewer parameters"
         raise ModelError(Finding("too-many-points", "parameters", got, expected, advice))
-
-
-def _targets(axes: dict[str, Array], grid: bool) -> Array:
-    columns = np.meshgrid(*axes.values(), indexing="ij") if grid else list(axes.values())
-    return np.stack([column.ravel() for column in columns], axis=1)
 
 
 def _lines(targets: Array, shape: tuple[int, ...]) -> list[tuple[int, Array]]:

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.basics.errors import ConvergenceError, Finding
 from titop.blocks.basics.spatial import Array
-from titop.solvers.equilibrium.continuation import STRETCH, BarePoint, bare, follow
+from titop.solvers.equilibrium.continuation import STRETCH, BarePoint, Branch, bare
 from titop.solvers.equilibrium.linear_validity import doubts, steadiness_findings
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns, with_dependents
@@ -26,7 +26,7 @@ from titop.solvers.model.model import Model
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.support.checkpoint import Checkpoint, digest
 from titop.solvers.support.progress import progress_bar
-from titop.solvers.support.spread import Spread, death
+from titop.solvers.support.spread import Spread, died_at
 
 #: Points that are linearised together, at most; and in how many parts a family is, at least.
 _CHUNK, _PARTS = 500, 8
@@ -279,8 +279,8 @@ class FamilyMembers:
     def _point(self, start: OperatingPoint | None, values: Array) -> OperatingPoint | Failure:
         target, recipe = dict(zip(self.recipe.names, values.tolist(), strict=True)), self.recipe
         try:
-            begin, axes = start or self.guess, self.guess.q
-            return follow(begin, target, self._unknowns, recipe.bounds, recipe.tolerance, start is not None, axes)
+            branch = Branch(self._unknowns, recipe.bounds, recipe.tolerance, self.guess.q)
+            return branch.follow(start or self.guess, target, start is not None)
         except ConvergenceError as error:
             return Failure(str(error))
         except Exception as error:
@@ -300,10 +300,11 @@ class FamilyMembers:
         return " to ".join(dict.fromkeys([self.values(targets[0]), self.values(targets[-1])]))
 
     def _spread(self, sweep: SweepOf) -> Spread:
+        died = died_at(lambda task: task.where)
         if not sweep.leaves_here:
-            return Spread(lambda: lambda task: task.run(self), (), 1, _death, checkpoint=sweep.checkpoint)
+            return Spread(lambda: lambda task: task.run(self), (), 1, died, checkpoint=sweep.checkpoint)
         made = type(self.guess.model.mechanism.engine), self.guess.model.mechanism.assembly, bare(self.guess), self.recipe
-        return Spread(_worker, made, sweep.workers, _death, "spawn", sweep.checkpoint)
+        return Spread(_worker, made, sweep.workers, died, "spawn", sweep.checkpoint)
 
 
 class SweepOf(NamedTuple):
@@ -340,10 +341,6 @@ class Task(NamedTuple):
 def _worker(engine: Any, assembly: Any, guess: BarePoint, recipe: Recipe) -> Callable[[Task], Any]:
     family = FamilyMembers(guess.on(Model(Mechanism(assembly, engine))), recipe)
     return lambda task: task.run(family)
-
-
-def _death(task: Task, how: str) -> ModelError:
-    return death(task.where, how)
 
 
 def _neighbours(rows: Array, lines: LineRows) -> list[int]:

@@ -33,6 +33,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+def grid_points(axes: Mapping[str, Any], is_grid: bool) -> Array:
+    """Return the values (k, p) of parameters at all points of a grid, the last one varying fastest, or of a list."""
+    columns = np.meshgrid(*axes.values(), indexing="ij") if is_grid else axes.values()
+    return np.stack([np.ravel(column) for column in columns], axis=1)
+
+
 @dataclass(frozen=True, eq=False)
 class LPVModel:
     """A family of linear models over frozen parameters; made by `lpv`.
@@ -154,24 +160,9 @@ class LPVModel:
             key: np.reshape([getattr(s, key) for s in systems], (*shape, *getattr(systems[0], key).shape)) for key in MATRICES
         }
         trims: dict[str, Any] = {key: np.zeros((*shape, 0)) for key in TRIMS} | {"y": np.zeros((*shape, len(signals[2])))}
+        trims |= {"valid": np.ones(shape, dtype=bool), "configuration_names": (), "coordinate_names": (), "input_names": ()}
         x, u, y = (tuple(side) for side in signals)
-        given = {key: units.get(key, "") for key in axes}
-        valid = np.ones(shape, dtype=bool)
-        return cls(
-            name,
-            axes,
-            given,
-            is_grid,
-            x,
-            u,
-            y,
-            **matrices,
-            **trims,
-            valid=valid,
-            configuration_names=(),
-            coordinate_names=(),
-            input_names=(),
-        )
+        return cls(name, axes, {key: units.get(key, "") for key in axes}, is_grid, x, u, y, **matrices, **trims)
 
     # -- members -------------------------------------------------------------------------------------------------------
 
@@ -249,8 +240,7 @@ class LPVModel:
     def _between(self) -> GridInterpolation | ListInterpolation:
         if self.is_grid:
             return GridInterpolation(list(self.parameters.values()))
-        points = np.stack(list(self.parameters.values()), axis=1)
-        return ListInterpolation(points, np.flatnonzero(self.valid))
+        return ListInterpolation(grid_points(self.parameters, False), np.flatnonzero(self.valid))
 
     def _read_values(self, given: Mapping[str, float]) -> Array:
         values = numbers_by_name("at", given, self.parameters, whole=True)

@@ -13,7 +13,8 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import COARSE, NEAR_AXIS, NEGLIGIBLE, SAME, SINGULAR, TINY
 from titop.blocks.basics.user_input import is_row, read_array, real_array
-from titop.solvers.linear.state_space import is_state_space, named_system, refuse_not_finite
+from titop.solvers.linear.matrices import Matrices
+from titop.solvers.linear.state_space import is_state_space, named_system, period_of, refuse_not_finite
 from titop.solvers.signals.exported import Signal, exported_name
 
 if TYPE_CHECKING:
@@ -152,9 +153,9 @@ def plot_response(
     systems, colours = _fan(models) if values is None else read_members(models, values)[1:]
     for k, system in enumerate(systems):
         refuse_not_finite(f"models[{k}]", system)
-    poles = [_continuous(system, system.poles()) for system in systems]
+    poles = [Matrices.of(system).poles_in_time(period_of(system)) for system in systems]
     frequencies = frequencies_around(np.concatenate(poles)) if omega is None else read_frequencies(omega)
-    highest = min((np.pi / _period(system) for system in systems if system.dt), default=np.inf)
+    highest = min((np.pi / period_of(system) for system in systems if system.dt), default=np.inf)
     if omega is not None and frequencies.max() > highest:
         expected, advice = f"frequencies up to {highest:.6g} rad/s", "stay below half of the sampling rate"
         raise ModelError(Finding("bad-value", "omega", float(frequencies.max()), expected, advice))
@@ -276,17 +277,6 @@ def _chosen(role: str, names: Any, systems: Sequence[StateSpace], everything: bo
     return result
 
 
-def _period(system: StateSpace) -> float:
-    """Return the sampling period (s); one if it is not known."""
-    return 1.0 if system.dt is True else float(system.dt)
-
-
-def _continuous(system: StateSpace, poles: Array) -> Array:
-    """Return poles (rad/s), of sampled models as those of the continuous motion."""
-    moving = poles[poles != 0]
-    return np.log(moving.astype(complex)) / _period(system) if system.dt else poles
-
-
 def _sweep(system: StateSpace, poles: Array, omega: Array, sources: list[str], targets: list[str]) -> tuple[Array, Array]:
     """Return frequencies (k) and responses (k, outputs, inputs) that turn by less than 60 degrees from each to the next."""
     columns = [system.input_labels.index(name) for name in sources]
@@ -295,7 +285,7 @@ def _sweep(system: StateSpace, poles: Array, omega: Array, sources: list[str], t
 
     def response(omega: Array) -> Array:
         s = omega * (1j + SAME)  # a little to the right of the axis: phases at undamped poles turn in their sense
-        s = np.exp(s * _period(system)) if system.dt else s
+        s = np.exp(s * period_of(system)) if system.dt else s
         return C @ np.linalg.solve(s[:, None, None] * np.eye(len(A)) - A, np.broadcast_to(B, (len(s), *B.shape))) + D
 
     sizes = np.abs(poles)

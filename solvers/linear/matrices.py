@@ -51,6 +51,11 @@ class Matrices:
         """Eigenvalues of A (n)."""
         return np.linalg.eigvals(self.A)
 
+    def poles_in_time(self, period: float) -> Array:
+        """Return the poles (n, rad/s); of a sampled model ``log(z) / period``, those at zero left out."""
+        poles = self.poles
+        return np.log(poles[poles != 0].astype(complex)) / period if period else poles
+
     def response(self, omega: float) -> Array:
         """Return the response (outputs, inputs; own units) at a frequency, which may be infinite."""
         if np.isinf(omega):

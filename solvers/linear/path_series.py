@@ -97,7 +97,11 @@ def with_paths(
             rows = [before + j for j, output in enumerate(outputs) if output.path == owner]
             assert device.path is not None
             shaping = Matrices(*device.path.shaping(ending, _size(device, channel, ending)))
-            matrices = _with_noise(matrices, k, shaping, rows, bool(device.inputs))
+            A, B, C, D = matrices
+            if not device.inputs:  # what a sensor says errs itself; to a command it is added
+                D = D.copy()
+                D[..., rows, k] = 1.0
+            matrices = _behind_input((A, B, C, D), k, shaping)
             named += [Signal(f"{signal.path}[{j}]" if len(shaping.A) > 1 else signal.path, "1") for j in range(len(shaping.A))]
     for signals, behind in ((inputs, _behind_input), (outputs, _behind_output)):
         for k, signal in enumerate(signals, start=before):
@@ -152,15 +156,6 @@ def _size(device: Device, channel: int, noise: str) -> float:
 def _delay(devices: dict[str, tuple[Device, int]], signal: Signal) -> float:
     path = devices[signal.path][0].path if signal.path in devices else None
     return 0.0 if path is None else path.delay
-
-
-def _with_noise(matrices: Stacked, k: int, shaping: Matrices, rows: list[int], drives: bool) -> Stacked:
-    """Return a model whose input k is white noise of unit density: added to a command, which it `drives` now, or to outputs."""
-    A, B, C, D = matrices
-    if not drives:
-        D = D.copy()
-        D[..., rows, k] = 1.0
-    return _behind_input((A, B, C, D), k, shaping)
 
 
 def _behind_input(matrices: Stacked, k: int, system: Matrices) -> Stacked:

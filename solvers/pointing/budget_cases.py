@@ -11,7 +11,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.pointing.error_sources import ErrorSource, poles_of
+from titop.solvers.pointing.error_sources import ErrorSource
 from titop.solvers.pointing.error_sums import Law, correlate, in_sigmas, quantile
 from titop.solvers.pointing.spectral_errors import Metric, Panels, last_panel, responder, worst_line
 from titop.solvers.pointing.transient_errors import worst_in_time
@@ -79,7 +79,7 @@ class BudgetCase:
 
     def evaluate(self, system: Matrices) -> Sizes:
         """Return the errors of a stable system."""
-        respond, poles = responder(system, self.period), poles_of(system, self.period)
+        respond, poles = responder(system, self.period), system.poles_in_time(self.period)
         shape = len(self.metrics), len(system.C), len(self.acting)
         parts, lines = np.zeros(shape), np.full(shape, np.nan)
         bands = np.zeros((*shape[:2], len(self.edges) + 1))

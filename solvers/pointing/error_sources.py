@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import is_finite, is_row, read_array, read_number, real_array
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.state_space import period_of, read_linear
 
@@ -96,7 +96,7 @@ class ErrorSource:
             got, advice = f"{system.ninputs} inputs, {system.noutputs} outputs", "give one source for each input"
             raise ModelError(Finding("wrong-shape", "filter", got, "one input and one output", advice))
         matrices = Matrices.of(system)
-        poles = poles_of(matrices, period)
+        poles = matrices.poles_in_time(period)
         if not ((poles.real < 0) | (poles == 0)).all():
             worst = poles[np.argmax(poles.real)]
             expected, advice = "stable poles, or an integrator", "noise through others has no spectrum"
@@ -134,10 +134,9 @@ class ErrorSource:
         """
         if callable(density):
             return cls("noise", density=lambda f: density(np.asarray(f, dtype=float)))
-        table = real_array(density)
-        if table is None or table.ndim != 2 or len(table) != 2 or table.shape[1] < 2 or not (np.diff(table[0]) > 0).all():
-            expected, advice = "a function of f, or (frequencies, densities), two or more", "sort the table by frequency"
-            raise ModelError(Finding("bad-spectrum", "density", density, expected, advice))
+        expected, advice = "a function of f, or (frequencies, densities), two or more", "sort the table by frequency"
+        wrong = Finding("bad-spectrum", "density", density, expected, advice)
+        table = read_array(wrong, lambda a: a.ndim == 2 and len(a) == 2 and a.shape[1] >= 2 and (np.diff(a[0]) > 0).all())
         if not (table > 0).all() or not np.isfinite(table).all():
             advice = "leave out points without density: a table is straight on logarithmic axes"
             raise ModelError(Finding("bad-spectrum", "density", density, "positive frequencies and densities", advice))
@@ -174,18 +173,9 @@ class ErrorSource:
         >>> import titop as tt
         >>> wheel = tt.ErrorSource.harmonic((10.0, 60.0), lambda f: 2e-6 * (2 * tt.np.pi * f) ** 2)
         """
-        ends = real_array(frequency)
-        if (
-            ends is None
-            or ends.shape not in ((), (1,), (2,))
-            or not np.isfinite(ends).all()
-            or ends.min() < 0
-            or ends.flat[0] > ends.flat[-1]
-        ):
-            advice = "give (low, high) for a range"
-            raise ModelError(
-                Finding("bad-value", "frequency", frequency, "a frequency (Hz), or two in ascending order", advice)
-            )
+        expected, advice = "a frequency (Hz), or two in ascending order", "give (low, high) for a range"
+        wrong = Finding("bad-value", "frequency", frequency, expected, advice)
+        ends = read_array(wrong, lambda f: f.shape in ((), (1,), (2,)) and is_finite(f) and 0 <= f.flat[0] <= f.flat[-1])
         band = float(ends.flat[0]), float(ends.flat[-1])
         if callable(amplitude):
             return cls("harmonic", band=band, amplitude=lambda f: amplitude(np.asarray(f, dtype=float)))
@@ -239,19 +229,11 @@ class ErrorSource:
         >>> shadow = tt.ErrorSource.transient([0.0, 1e-4], [0.0, 20.0])
         """
         t, u = real_array(times), real_array(values)
-        u = None if u is None else np.atleast_1d(u)
-        if (
-            t is None
-            or u is None
-            or t.ndim != 1
-            or t.shape != u.shape
-            or not t.size
-            or not np.isfinite([t, u]).all()
-            or (np.diff(t) <= 0).any()
-        ):
+        fits = t is not None and u is not None and t.shape == (u.shape or (1,)) and is_row(t) and is_finite(u)
+        if t is None or u is None or not fits or (np.diff(t) <= 0).any():
             got, advice = f"values {values}, times {times}", "a step needs no times"
             raise ModelError(Finding("bad-signal", "transient", got, "a value for each of increasing times", advice))
-        return cls("transient", signal=(t, u))
+        return cls("transient", signal=(t, np.atleast_1d(u)))
 
     @classmethod
     def bounded(cls, bound: float) -> ErrorSource:
@@ -302,16 +284,6 @@ class ErrorSource:
         return sizes
 
 
-def poles_of(system: Matrices, period: float) -> Array:
-    """Return poles (n, rad/s); of a sampled model ``log(z) / period``, those at zero left out."""
-    if not period:
-        return system.poles
-    z = system.poles.astype(complex)
-    return np.asarray(np.log(z[z != 0]) / period)
-
-
 def _number(where: str, value: Any) -> float:
-    number = real_array(value)
-    if number is None or number.ndim or not 0 <= number < np.inf:
-        raise ModelError(Finding("bad-value", where, value, "a number, zero or more", "signs do not matter: give the size"))
-    return float(number)
+    wrong = Finding("bad-value", where, value, "a number, zero or more", "signs do not matter: give the size")
+    return read_number(wrong, lambda number: 0 <= number < np.inf)

@@ -13,12 +13,12 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, refuse
 from titop.blocks.basics.notebook import attributes_page
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import read_array, real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.state_space import named_signals, period_of, positions, read_linear, signal_names
 from titop.solvers.pointing.budget_cases import ActingSource, BudgetCase, Interpretation
-from titop.solvers.pointing.error_sources import ErrorSource, poles_of
+from titop.solvers.pointing.error_sources import ErrorSource
 from titop.solvers.pointing.error_sums import DEVIATIONS
 from titop.solvers.pointing.proved_budgets import proved_errors
 from titop.solvers.pointing.spectral_errors import Metric
@@ -428,17 +428,14 @@ def _requirement(requirement: Any, names: Sequence[str], count: int) -> Array:
         if name not in names:
             advice = "give window=, drift= or reproducibility= for metrics of windows"
             raise ModelError(Finding("unknown-metric", "requirement", name, f"one of {', '.join(names)}", advice))
-        number = real_array(value)
-        if number is None or number.shape not in ((), (count,)) or not (number > 0).all():
-            expected, advice = f"a positive number, or {count} by output", "give it in the unit of the results"
-            raise ModelError(Finding("bad-value", f"requirement[{name!r}]", value, expected, advice))
-        required[names.index(name)] = number
+        expected, advice = f"a positive number, or {count} by output", "give it in the unit of the results"
+        wrong = Finding("bad-value", f"requirement[{name!r}]", value, expected, advice)
+        required[names.index(name)] = read_array(wrong, lambda each: each.shape in ((), (count,)) and (each > 0).all())
     return required
 
 
 def _check_stable(system: Matrices, period: float) -> None:
-    """Refuse a loop that is not stable."""
-    poles = poles_of(system, period)
+    poles = system.poles_in_time(period)
     if len(poles) and not poles.real.max() < 0:
         worst, expected = poles[np.argmax(poles.real)], "a stable closed loop"
         advice = "close the loop with its controller first; leave out coordinates that nothing controls (omit=)"

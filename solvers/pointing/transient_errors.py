@@ -19,7 +19,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, SAME, TINY, TYPED
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.pointing.error_sources import ErrorSource, poles_of
+from titop.solvers.pointing.error_sources import ErrorSource
 from titop.solvers.pointing.spectral_errors import Metric
 
 #: Steps a radian, states that are computed at once, and steps at most.
@@ -41,7 +41,7 @@ class TimeResponse:
             first, last = np.floor(times[0] / period), np.ceil(times[-1] / period)
             instants = period * np.arange(int(first), int(last) + 1)
             times, values = instants, np.interp(instants + SAME * period, times, values, left=0.0)
-        (A, B, C, D), poles = system.balance(), poles_of(system, period)
+        (A, B, C, D), poles = system.balance(), system.poles_in_time(period)
         n, p = len(A), len(C)
         settled = n * period - np.log(TYPED) / np.abs(poles.real).min(initial=np.inf) or 1.0
         rates = np.append(np.diff(values) / np.diff(times), 0.0)

@@ -14,8 +14,8 @@ singular value of M is below one. All is computed from the matrices of M and a t
 
 Margins of a control loop are those of a block around it:
 
-- `opened_loops`: what users give, with a channel where a loop is opened; `exact_margins`: of one model, by pencils;
-- `margin_proof`: of all members of a family; `margins`: what users call; `margin_plots`: its pictures.
+- `exact_margins`: of one model, by pencils; `margin_proof`: of all members of a family;
+- `margins`: what users call, and loops with a channel where they are opened; `margin_plots`: pictures.
 
 These are for parameters that are constant. Where they change with time, a function is looked for that falls along all motions:
 

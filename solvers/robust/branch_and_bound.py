@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import ModelError, numbers_text
+from titop.blocks.basics.errors import numbers_text
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.solvers.lft.delta_blocks import Structure
@@ -27,7 +27,7 @@ from titop.solvers.robust.sweep import Sweep, sweep
 from titop.solvers.robust.upper_bound import Known, UpperBound
 from titop.solvers.support.checkpoint import Checkpoint
 from titop.solvers.support.progress import progress_bar
-from titop.solvers.support.spread import Spread, SweepInterrupt, death
+from titop.solvers.support.spread import Spread, SweepInterrupt, died_at
 
 #: Cells of a box that are looked at, at most.
 CELLS = 400
@@ -87,15 +87,12 @@ class Branched(NamedTuple):
 
 def cells_spread(workers: int | Executor, checkpoint: Checkpoint | None) -> Spread:
     """Return what examines cells, in this process or others."""
-    return Spread(_examining, (), workers, _death, checkpoint=checkpoint)
+    died = died_at(lambda task: f"the cell about {numbers_text(task[1].middle)}")
+    return Spread(_examining, (), workers, died, checkpoint=checkpoint)
 
 
 def _examining() -> Callable[[tuple[ParameterBox, _Cell]], _Examined]:
     return lambda task: task[0].examine(task[1])
-
-
-def _death(task: tuple[ParameterBox, _Cell], how: str) -> ModelError:
-    return death(f"the cell about {numbers_text(task[1].middle)}", how)
 
 
 def branch_and_bound(
@@ -209,9 +206,8 @@ class ParameterBox:
         if proof.proved:
             return _Examined(NONE, seen, True)
         singular = self._singular(cell.middle, proof.omega) if self.look is None else NONE
-        return _Examined(
-            NONE, seen, False, singular, [] if singular.value else self._halves(cell, int(np.argmax(shares)), proof)
-        )
+        halves = [] if singular.value else self._halves(cell, int(np.argmax(shares)), proof)
+        return _Examined(NONE, seen, False, singular, halves)
 
     def _unstable(self, middle: Array) -> Singular:
         """Return the member on the way to a cell's middle at which stability is lost, if it is."""

@@ -154,7 +154,6 @@ class LeastSize:
         return [_real(c * d) for c, d in zip(x[:n] * turns, self.directions, strict=True)]
 
     def _singular(self, x: Array) -> Singular:
-        """Return the uncertainty of coordinates."""
         radius = float(np.abs(x[: len(self.real)]).max())
         return Singular(1 / radius, [d / radius for d in self._blocks(x)]) if radius else NONE
 
@@ -170,12 +169,8 @@ class LeastSize:
         n, (w, z) = len(self.real), (self.structure.w, self.structure.z)
         turns = np.ones(n, dtype=complex)
         turns[~self.real] = np.exp(1j * at.x[n:])
-        along = np.array(
-            [
-                t * (at.before[i] @ (d * at.after[o] if np.ndim(d) == 0 else d @ at.after[o]))
-                for t, d, i, o in zip(turns, self.directions, w, z, strict=True)
-            ]
-        )
+        after = [d * at.after[o] if np.ndim(d) == 0 else d @ at.after[o] for d, o in zip(self.directions, z, strict=True)]
+        along = np.array([t * (at.before[i] @ each) for t, i, each in zip(turns, w, after, strict=True)])
         slope = np.concatenate([along, 1j * (at.x[:n] * along)[~self.real]])
         return np.stack([slope.real, slope.imag]), np.array([(1 - at.value).real, -at.value.imag])
 

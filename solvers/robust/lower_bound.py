@@ -81,7 +81,6 @@ def smallest(M: Array, structure: Structure, start: Singular) -> Singular:
 
 
 def _starts(M: Array, structure: Structure, best: Singular, rng: np.random.Generator) -> Iterator[Singular]:
-    """Yield uncertainties that make the loop nearly singular."""
     if structure.is_real:
         yield from islice(along_edges(M, structure), _ON_EDGES)
         return

@@ -50,12 +50,8 @@ def common_lyapunov(system: Matrices, structure: Structure, rate: float = 0.0) -
     S is positive and T skew, both commute with Δ: for ``w = Δ z``, ``|δ(t)| <= 1`` at every time, the multiplier's form is not
     negative, thus ``x' P x`` falls along all motions. Of one real block, the condition is also necessary for a common P.
 
-    `system`: the channels of the uncertainty alone, balanced; stable; `rate`: the decay (1/s) that is asked for.
-
-    Returns
-    -------
-    Certificate or str
-        How far the search came where the test shows nothing.
+    `system`: the channels of the uncertainty alone, balanced; stable; `rate`: the decay (1/s) that is asked for. Where the test
+    shows nothing a text says how far the search came.
     """
     small, T = _scaled_loop(system)
     N = np.eye(len(T) + structure.shape[0])
@@ -297,8 +293,7 @@ def _decrease(A: Array) -> Array:
 
 def _in_coordinates(A: Array, T: Array) -> Array:
     """Return ``T A T^-1`` (..., n, n, 1/s) of one matrix or a stack."""
-    result: Array = T @ A @ np.linalg.inv(T)
-    return result
+    return np.asarray(T @ A @ np.linalg.inv(T))
 
 
 def _scaled_loop(system: Matrices) -> tuple[Matrices, Array]:

@@ -181,7 +181,6 @@ def read_rates(given: Any, names: tuple[str, ...]) -> dict[str, float]:
 
 
 def _refuse_operators(loop: UncertainLoop, rates: Mapping[str, float]) -> None:
-    """Refuse blocks that are no parameters in a test at points."""
     others = [block.name for block in loop.structure.blocks if block.kind != "real"]
     if others:
         name, advice = "rates" if rates else "points", f"leave {'rates' if rates else 'points'} out, or these blocks"

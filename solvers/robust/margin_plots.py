@@ -29,8 +29,7 @@ def disk_border(disk: float, skew: float) -> Array:
     """Return factors on the border of a disk."""
     delta = disk * np.exp(2j * np.pi * np.linspace(0, 1, _BORDER))
     below = 1 - (1 + skew) / 2 * delta
-    result: Array = (1 + (1 - skew) / 2 * delta) / np.where(np.abs(below) > TINY, below, TINY)
-    return result
+    return np.asarray((1 + (1 - skew) / 2 * delta) / np.where(np.abs(below) > TINY, below, TINY))
 
 
 def draw_loops(loops: Sequence[str], disks: Array, skew: float, systems: Sequence[tuple[str, Matrices]]) -> Figure:

@@ -87,14 +87,10 @@ def _replace_last(system: Matrices, k: int, rows: Array, columns: Array, direct:
     return Matrices(system.A, B @ before, after @ C, whole)
 
 
-def _raised(system: Matrices, k: int) -> Matrices:
-    """Return the channels of y with ``f = 1 + y²``: twice in a row between what comes back and what is added."""
-    return _replace_last(system, 1, np.array([[1.0], [0.0]]), np.array([[0.0, 1.0]]), np.array([[0.0, 0.0], [1.0, 0.0]]))
-
-
-def _lowered(system: Matrices, k: int) -> Matrices:
-    """Return the channels of y with ``f = 1 / (1 + y²)``."""
-    return _replace_last(system, 1, np.array([[1.0], [0.0]]), np.array([[0.0, -1.0]]), np.array([[0.0, -1.0], [1.0, 0.0]]))
+def _squared(system: Matrices, sign: float) -> Matrices:
+    """Return the channels of y, twice in a row between what comes back and what is added, with ``f = (1 + y²)^sign``."""
+    direct = np.array([[0.0, min(sign, 0.0)], [1.0, 0.0]])
+    return _replace_last(system, 1, np.array([[1.0], [0.0]]), np.array([[0.0, sign]]), direct)
 
 
 def _turned(system: Matrices, k: int) -> Matrices:
@@ -128,14 +124,14 @@ def margin_sides(skew: float) -> dict[str, _Side]:
             lambda k: [DeltaBlock.real("low", 2)],
             lambda one: float(np.sqrt(one.low / (1 - one.low))),
             lambda value: 1 / (1 + 1 / value**2) if value else 0.0,
-            _lowered,
+            lambda system, k: _squared(system, -1.0),
             "g",
         ),
         "high": _Side(
             lambda k: [DeltaBlock.real("high", 2)],
             lambda one: float(1 / np.sqrt(one.high - 1)),
             lambda value: 1 + 1 / value**2 if value else np.inf,
-            _raised,
+            lambda system, k: _squared(system, 1.0),
             "g",
         ),
         "phase": _Side(
@@ -300,7 +296,6 @@ class MarginProof:
             return False
 
     def _stands(self, system: Matrices, k: int, band: tuple[float, float], lag: float) -> bool:
-        """Tell whether all members are shown to stand lags (rad) in a band."""
         return lag < 2 * _TURN and self._lag(system, k, band, lag, False) >= lag * (1 - SAME)
 
     def _lag(self, system: Matrices, k: int, band: tuple[float, float], most: float, raised: bool = True) -> float:
@@ -339,20 +334,14 @@ class MarginProof:
             at = {"low": 0, "high": 1, "phase": 2}[side.block(1)[0].name]
             return side.reach(one), one.omega[at]
 
+        channels, options = side.channels(system, k), (self.gap, self.cells, self.tolerance)
         if k > 1:
-            found = self._search_all(side.channels(system, k))
+            found = self._search_all(channels)
         else:  # of a disk a gain, which has derivatives
-            found = (
-                GainSearch(system, loop.structure, peak)
-                if side.letter
-                else GainSearch(side.channels(system, 1), loop.structure)
-            )
+            found = GainSearch(system, loop.structure, peak) if side.letter else GainSearch(channels, loop.structure)
             found.run()
         with cells_spread(1, None) as spread:
-            options = self.gap, self.cells, self.tolerance
-            bound = bound_performance(
-                loop, side.channels(system, k), side.block(k), found, options, self.progress, spread, _LEAST
-            )
+            bound = bound_performance(loop, channels, side.block(k), found, options, self.progress, spread, _LEAST)
         best = found.best
         member = loop.structure.values(loop.structure.deltas(best.deltas))
         return _Bound(bound.upper, best.value, loop.frequency(best.omega), member)

@@ -69,8 +69,7 @@ class Inequality(NamedTuple):
     def value(self, unknowns: Sequence[Array]) -> Array:
         """Return the sum of its terms."""
         half = np.sum([term.L.T @ unknowns[term.place] @ term.R for term in self.terms], axis=0)
-        result: Array = half + half.T
-        return result
+        return np.asarray(half + half.T)
 
 
 class Solution(NamedTuple):

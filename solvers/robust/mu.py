@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ from titop.solvers.robust.uncertain_loop import (
 from titop.solvers.robust.upper_bound import in_own_units, upper_bound
 from titop.solvers.support.checkpoint import Checkpoint
 from titop.solvers.support.progress import progress_bar
-from titop.solvers.support.spread import Spread, SweepInterrupt, death, read_workers
+from titop.solvers.support.spread import Spread, SweepInterrupt, died_at, read_workers
 from titop.solvers.support.workers import one_thread
 
 if TYPE_CHECKING:
@@ -183,9 +184,9 @@ def mu(
     about = {"responses": responses, "blocks": structure.blocks, "options": (tolerance, gap, cells)}
     keeper = None if checkpoint is None else Checkpoint(checkpoint, "mu", about, (_Bounds, Singular))
     at: dict[int, _Bounds] = {}
-    options, stopped = (structure, tolerance, gap, cells), False
+    options, stopped, died = (structure, tolerance, gap, cells), False, died_at(lambda task: f"{task[0]:.6g} rad/s")
     with (
-        Spread(_bounding, options, read_workers(workers), _death, checkpoint=keeper) as spread,
+        Spread(partial, (_bound, *options), read_workers(workers), died, checkpoint=keeper) as spread,
         progress_bar(progress=progress, total=len(responses), unit="frequency") as bar,
     ):
         try:
@@ -219,26 +220,15 @@ def _collect(given: Structure, structure: Structure, frequencies: Array, at: Seq
 
 
 class _Bounds(NamedTuple):
-    """The bounds at a frequency."""
-
     upper: float
     found: Singular
     shares: Array
     left: float
 
 
-def _bounding(structure: Structure, tolerance: float, gap: float | None, cells: int) -> Callable[[Any], _Bounds]:
-    """Return the function that bounds mu at a frequency (rad/s), given with the response there."""
-    return lambda task: _bound(structure, task[1], tolerance, gap, cells)
-
-
-def _death(task: Any, how: str) -> ModelError:
-    return death(f"{task[0]:.6g} rad/s", how)
-
-
-def _bound(structure: Structure, response: Array, tolerance: float, gap: float | None, cells: int) -> _Bounds:
-    """Return bounds of a matrix (columns of z, rows of w)."""
-    centres, M = Centres(structure), balance(Matrices.constant(response), structure).D
+def _bound(structure: Structure, tolerance: float, gap: float | None, cells: int, at: tuple[float, Array]) -> _Bounds:
+    """Return bounds at a frequency (rad/s), given with the response there (columns of z, rows of w)."""
+    centres, M = Centres(structure), balance(Matrices.constant(at[1]), structure).D
     bound = upper_bound(centres, M, tolerance)
     found = lower_bound(M, structure, bound.level)
     upper, scaled, better = bound.level, M, bound

@@ -129,7 +129,6 @@ class _Pace:
         self.left, self.open = _FREQUENCIES, np.inf
 
     def lift(self) -> bool:
-        """Raise the level; tell whether it was."""
         if self.raises >= _RAISES:
             return False
         self.result.level *= 1 + self.step

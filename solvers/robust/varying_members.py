@@ -18,7 +18,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEAR_AXIS
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.lft.feedback import read_closing
-from titop.solvers.linear.lpv_model import LPVModel
+from titop.solvers.linear.lpv_model import LPVModel, grid_points
 from titop.solvers.linear.matrices import Matrices
 
 #: Most members of a grid, and random ones between its points.
@@ -212,10 +212,7 @@ class SampledFamily:
 
     def _points(self) -> Array:
         """Return the values (k, p) at all points with an equilibrium."""
-        axes = [*self.model.parameters.values()]
-        columns = np.meshgrid(*axes, indexing="ij") if self.model.is_grid else axes
-        points = np.stack([column.ravel() for column in columns], axis=1)
-        return points[self.model.valid.ravel()]
+        return grid_points(self.model.parameters, self.model.is_grid)[self.model.valid.ravel()]
 
     def _ranges(self) -> tuple[Array, Array]:
         """Return middle and half-range (p) of the parameters."""

@@ -102,18 +102,10 @@ def worst_case_gain(
         Signals of the model, ``"hinge.q"`` or ``"hinge_q"``, several as one vector; ``"gyro"`` stands for all its entries.
     blocks : sequence of DeltaBlock, optional
         For a state space.
-    gap : float, optional
-        Branch over the box of the real parameters until the bounds are this close (relative). May take minutes.
-    cells : int
-        Largest number of parts of the box that branching examines; the result's `left` is the part that remains.
+    gap, cells, progress, workers, checkpoint
+        As of `robust_stability`.
     tolerance : float
         Relative tolerance of the upper bound.
-    progress : bool
-        Show a progress bar on a terminal when it takes longer than a second.
-    workers : int or Executor
-        Number of processes, or an executor, for the parts of the box: see `monte_carlo`. Without `gap` one does all.
-    checkpoint : str or path, optional
-        A file from which the work goes on when it is done again, with the searches and the parts: see `monte_carlo`.
 
     Returns
     -------
@@ -297,7 +289,7 @@ def bound_performance(
     - `options`: gap, cells and tolerance as of `worst_case_gain`;
     - `least`: what is bounded where no member has as much.
     """
-    (z, gap, cells, tolerance), stopped, left = (loop.structure.shape[1], *options), False, 0.0
+    (gap, cells, tolerance), stopped, left = options, False, 0.0
     unit, nothing = max(found.best.value, least), np.zeros((0, 2))
     if not 0 < unit < np.inf:
         return PerformanceBound(np.inf, nothing, 0.0, False)
@@ -307,7 +299,7 @@ def bound_performance(
     if np.isinf(upper):
         found.keep_unstable(EigenvalueSearch(loop.uncertain, loop.structure, 1.0).run())
     if gap is not None and upper > max(found.best.value, unit) * (1 + gap):
-        upper, left, stopped = _branch(skew.system, skew.structure, z, unit, upper, found, gap, cells, progress, spread)
+        upper, left, stopped = _branch(skew, upper, found, (gap, cells, progress), spread)
     return PerformanceBound(float(upper), np.array(sorted(proof.intervals)).reshape(-1, 2), left, stopped)
 
 
@@ -318,7 +310,7 @@ class SkewSweep:
     """
 
     def __init__(self, structure: Structure, system: Matrices, performance: Sequence[DeltaBlock], unit: float) -> None:
-        z = structure.shape[1]
+        z, self.unit = structure.shape[1], unit
         self.structure = Structure.of([*structure.blocks, *performance])
         outputs = np.concatenate([np.ones(z), np.full(len(system.C) - z, 1 / unit)])
         self.system = balance(system.scale(outputs), self.structure)
@@ -330,36 +322,27 @@ class SkewSweep:
 
 
 def _branch(
-    system: Matrices,
-    structure: Structure,
-    z: int,
-    unit: float,
-    upper: float,
-    found: GainSearch,
-    gap: float,
-    cells: int,
-    progress: bool,
-    spread: Spread,
+    skew: SkewSweep, upper: float, found: GainSearch, options: tuple[float, int, bool], spread: Spread
 ) -> tuple[float, float, bool]:
     """Return a bound of the gain, the part of the box that remains, and whether Ctrl-C came; gains on the way are recorded.
 
     The gain is below a number in all cells if mu is below one with a performance block for this number. If this cannot be
     proved within the cells, the next number lies halfway to the known bound.
 
-    `system`: its gain in parts of a `unit`; `structure`: the performance blocks last, their channels from `z` on; `unit`,
-    `upper`: the bound known, infinite where none is.
+    `upper`: the bound known, infinite where none is; `options`: the gap, cells and progress.
     """
+    (gap, cells, progress), (system, unit), z = options, (skew.system, skew.unit), found.structure.shape[1]
     n, first = len(found.structure.real), 0.0
     level = max(found.best.value, unit) * (1 + gap)
     for number in range(_BOXES):
         outputs = np.concatenate([np.ones(z), np.full(len(system.C) - z, unit / level)])
-        box = ParameterBox(system.scale(outputs), structure, 1.0, found.gain)
+        box = ParameterBox(system.scale(outputs), skew.structure, 1.0, found.gain)
         try:
             proved, member, left = box.prove(cells, progress, spread, number, found.keep)
         except KeyboardInterrupt:
             return upper, first or box.left, True
         first = first or left
-        if member.value and len(structure.real) == n:
+        if member.value and len(skew.structure.real) == n:
             found.keep_unstable(member)
             return np.inf, first, False
         if member.value:  # a real performance has reached the level: there is a worse member

@@ -23,12 +23,12 @@ from titop.solvers.signals.system_inputs import SystemInputs
 
 def reaction_derivative(at: Snapshot, change: SnapshotChanges, of: Quantity, inputs: SystemInputs) -> Array:
     """Return the change (6, z) of the reaction of a joint or closure, including the direct effect of inputs."""
-    acting = next((loop for loop in at.model.mechanism.interactions if loop.closure.name == of.owner), None)
-    if acting is not None:
-        return _of_interaction(at, change, acting, inputs)
-    closing = next((loop for loop in at.model.mechanism.rigid_loops if loop.closure.name == of.owner), None)
-    if closing is not None:
-        return closure_derivative(at, change, closing, inputs)[6:]
+    for loop in at.model.mechanism.interactions:
+        if loop.closure.name == of.owner:
+            return _of_interaction(at, change, loop, inputs)
+    for loop in at.model.mechanism.rigid_loops:
+        if loop.closure.name == of.owner:
+            return closure_derivative(at, change, loop, inputs)[6:]
     return _of_joint(at, change, of.owner, inputs)
 
 

@@ -94,27 +94,22 @@ class SnapshotDerivatives(SnapshotChanges):
 
     - `columns`: converts matrices that act on ``[dq; dv]`` to matrices that act on the states;
     - `by_state` (..., 2nv, 2nv): derivatives of ``[dq/dt; a]`` by ``[dq; dv]``; may be stacked; `by_input` (..., 2nv, inputs);
-      `effort_by_state` (..., nv, 2nv); `effort_by_input` (..., nv, inputs); `q`, `v` (nv, z); `a`, `tau` (..., nv, z); `inputs`
+      `tau_by_state` (..., nv, 2nv); `tau_by_input` (..., nv, inputs); `q`, `v` (nv, z); `a`, `tau` (..., nv, z); `inputs`
       (inputs, z).
     """
 
     def __init__(
-        self,
-        columns: Callable[[Array], Array],
-        by_state: Array,
-        by_input: Array,
-        effort_by_state: Array,
-        effort_by_input: Array,
+        self, columns: Callable[[Array], Array], by_state: Array, by_input: Array, tau_by_state: Array, tau_by_input: Array
     ) -> None:
         super().__init__()
         self._columns = columns
         self._by_state, self._by_input = by_state, by_input
-        self._effort_by_state, self._effort_by_input = effort_by_state, effort_by_input
+        self._tau_by_state, self._tau_by_input = tau_by_state, tau_by_input
         self._nv, self._inputs = by_input.shape[-2] // 2, by_input.shape[-1]
 
     def at(self, k: int) -> SnapshotDerivatives:
         """Return the derivatives at the k-th of stacked points."""
-        parts = (self._by_state, self._by_input, self._effort_by_state, self._effort_by_input)
+        parts = (self._by_state, self._by_input, self._tau_by_state, self._tau_by_input)
         return SnapshotDerivatives(self._columns, *(part[k] if part.ndim == 3 else part for part in parts))
 
     @cached_property
@@ -131,7 +126,7 @@ class SnapshotDerivatives(SnapshotChanges):
 
     @cached_property
     def tau(self) -> Array:
-        return self._joined(self._effort_by_state, self._effort_by_input)
+        return self._joined(self._tau_by_state, self._tau_by_input)
 
     @cached_property
     def inputs(self) -> Array:

@@ -136,18 +136,10 @@ def _motion(at: Snapshot, of: Quantity) -> Array:
     return turning_motion(at.model.mechanism, of.owner, at.q, at.v, at.a)[0]
 
 
-def _angles(at: Snapshot, of: Quantity) -> Array:
-    return at.model.motion(of.owner, at.q, at.v, at.a, of.sequence)
-
-
 def _pose(at: Snapshot, of: Quantity) -> Array:
     if _is_place(of):
         return at.model.pose(of.owner, at.q)[1]
     return position_and_angles(at.model.mechanism, of.owner, at.q, of.sequence)
-
-
-def _specific_force(at: Snapshot, of: Quantity) -> Array:
-    return at.model.accelerometer(of.owner, at.q, at.v, at.a)
 
 
 def _reaction(at: Snapshot, of: Quantity) -> Array:
@@ -172,11 +164,6 @@ def _filtered(at: Snapshot, of: Quantity) -> Array:
     return values
 
 
-def _observed(at: Snapshot, of: Quantity) -> Array:
-    values: Array = of.sensor.observed(*_port_of(at, of)[:3])
-    return values
-
-
 def _port_of(at: Snapshot, of: Quantity) -> PortMotion:
     return motion_of_port(at.model.mechanism, str(of.sensor.target), at.q, at.v, np.zeros_like(at.v))
 
@@ -187,10 +174,6 @@ def _port_of(at: Snapshot, of: Quantity) -> PortMotion:
 def _is_place(pose: Quantity) -> bool:
     """Whether only positions are needed, not angles, which have no derivative in gimbal lock."""
     return max(pose.entries) < 3
-
-
-def _displacements_change(at: Snapshot | None, change: SnapshotChanges, *_: Any) -> Array:
-    return change.q if at is None else at.displacement_derivatives @ change.q
 
 
 def _port_derivatives(at: Snapshot, change: SnapshotChanges, port: str) -> Any:
@@ -271,7 +254,9 @@ def _observed_change(at: Snapshot, change: SnapshotChanges, of: Quantity, *_: An
 
 
 SOURCES: dict[Kind, Source] = {
-    Kind.POSITION: Source(_displacements, _displacements_change, owned=False),
+    Kind.POSITION: Source(
+        _displacements, lambda at, change, *_: change.q if at is None else at.displacement_derivatives @ change.q, owned=False
+    ),
     Kind.RATE: Source(lambda at, _: at.v, lambda at, change, *_: change.v, owned=False),
     Kind.ACCELERATION: Source(lambda at, _: at.a, lambda at, change, *_: change.a, owned=False),
     Kind.EFFORT: Source(lambda at, _: at.tau, lambda at, change, *_: change.tau, owned=False),
@@ -284,8 +269,8 @@ SOURCES: dict[Kind, Source] = {
     Kind.PORT_ACCELERATION: Source(_motion, _acceleration_change, 0),
     Kind.TWIST: Source(_motion, _twist_change, 6),
     Kind.PLACE: Source(_motion, _place_change, 12),
-    Kind.ANGLES: Source(_angles, _angles_change, 15),
-    Kind.SPECIFIC_FORCE: Source(_specific_force, _specific_force_change),
+    Kind.ANGLES: Source(lambda at, of: at.model.motion(of.owner, at.q, at.v, at.a, of.sequence), _angles_change, 15),
+    Kind.SPECIFIC_FORCE: Source(lambda at, of: at.model.accelerometer(of.owner, at.q, at.v, at.a), _specific_force_change),
     Kind.POSE: Source(_pose, _pose_change),
     Kind.MOMENTUM: Source(lambda at, of: of.factor * at.v, lambda at, change, *_: change.v),
     Kind.LENGTH: Source(lines.line_values, lines.line_derivatives),
@@ -297,7 +282,7 @@ SOURCES: dict[Kind, Source] = {
     Kind.CONTACT_FORCE: Source(loads.contact_values, loads.contact_derivatives),
     Kind.READING: Source(loads.reading_values, loads.reading_derivatives),
     Kind.READING_AT_ONCE: Source(loads.reading_values, loads.reading_derivatives),
-    Kind.OBSERVATION: Source(_observed, _observed_change),
+    Kind.OBSERVATION: Source(lambda at, of: of.sensor.observed(*_port_of(at, of)[:3]), _observed_change),
     Kind.FILTERED: Source(_filtered, _filtered_change),
     Kind.FILTERED_AT_ONCE: Source(_filtered, _filtered_change),
 }

@@ -139,7 +139,6 @@ class Distributions:
         return lambda values: float(factor) * values[other]
 
     def _place(self, name: Any, where: str) -> None:
-        """Find out what a name stands for."""
         place = self._find(name)
         if place is None:
             known = [*self._known, *(f"{entry}.{end}" for entry in self.point.model.coordinate_names for end in "qv")]

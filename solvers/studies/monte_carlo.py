@@ -7,6 +7,7 @@ import os
 import pickle
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -143,20 +144,19 @@ def monte_carlo(
     return samples
 
 
+@dataclass
 class _Study:
     """A function to be called at random parameters, or with operating points; arguments of `monte_carlo`, checked."""
 
-    def __init__(
-        self,
-        drawing: Distributions,
-        run: Callable[..., Any],
-        of_points: bool,
-        seed: int,
-        workers: int | Executor,
-        progress: bool,
-    ) -> None:
-        self.drawing, self.run, self.of_points, self.is_seeded = drawing, run, of_points, _takes_seed(run)
-        self.seed, self.workers, self.progress = seed, workers, progress
+    drawing: Distributions
+    run: Callable[..., Any]
+    of_points: bool
+    seed: int
+    workers: int | Executor
+    progress: bool
+
+    def __post_init__(self) -> None:
+        self.is_seeded = _takes_seed(self.run)
 
     def drawn(self, numbers: Sequence[int]) -> list[dict[str, float]]:
         """Return the values of samples, each by its own generator: of the first of the two seeds that its own spawns."""
@@ -217,10 +217,9 @@ class _Study:
             results = [found[k] for k, _ in tasks if k in found]
             bad = next((result for result in results if isinstance(result, str)), "")
             if bad or len(results) < len(tasks):
+                got, expected = bad or "a study that was stopped", "runs without errors"
                 advice = "Sobol indices need all runs: mend them, or narrow the distributions"
-                raise ModelError(
-                    Finding("failed-runs", "sobol", bad or "a study that was stopped", "runs without errors", advice)
-                )
+                raise ModelError(Finding("failed-runs", "sobol", got, expected, advice))
             values = np.array([result[outcome] for result in results if not isinstance(result, str)])
             shapes.append(values.shape[1:])
             flat = values.reshape(len(values), -1).T
@@ -242,11 +241,9 @@ class _KeptOneByOne:
         return all(k in self._keeper for k in numbers)
 
     def answer(self, numbers: tuple[int, ...]) -> Any:
-        """Return the answer of a group."""
         return True, [self._keeper.answer(k)[1] for k in numbers]
 
     def put(self, numbers: tuple[int, ...], message: bytes) -> None:
-        """Keep the answer of a group."""
         for k, outcome in zip(numbers, pickle.loads(message)[1], strict=True):
             self._keeper.put(k, pickle.dumps((True, outcome)))
 

@@ -253,9 +253,8 @@ class Samples:
         if ours != theirs or (all(shapes) and shapes[0] != shapes[1]):
             raise ModelError(Finding("other-study", "samples", f"samples of {other!r}", f"samples like {self!r}", advice))
         if common := np.intersect1d(self.which, other.which).tolist():
-            raise ModelError(
-                Finding("given-twice", "samples", f"sample {common[0]} in both", "each sample once", "leave it out")
-            )
+            got = f"sample {common[0]} in both"
+            raise ModelError(Finding("given-twice", "samples", got, "each sample once", "leave it out"))
         which = np.concatenate([self.which, other.which])
         order = np.argsort(which)
 

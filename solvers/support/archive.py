@@ -220,12 +220,7 @@ def _unpacked_size(file: BinaryIO, most: int) -> int:
     """Return the bytes of what is packed in a file of MATLAB, or some number larger than `most`.
 
     All of it is compared with its checksums here: scipy reads the bytes of a damaged file before it comes to these, and may
-    crash.
-
-    Raises
-    ------
-    zlib.error
-        If something is damaged.
+    crash. Raises `zlib.error` if something is damaged.
     """
     data, unpacked, at = file.read(), 0, _MAT_HEADER
     file.seek(0)
@@ -242,7 +237,6 @@ def _unpacked_size(file: BinaryIO, most: int) -> int:
 
 
 def _read_mat(file: BinaryIO) -> dict[str, Array]:
-    """Return the arrays of numbers and texts of a file of MATLAB."""
     from scipy.io import loadmat
 
     result = {}

@@ -39,16 +39,14 @@ class Interpolated:
         steepness = np.abs(np.pad(slopes, ((1, 1), (0, 0))))
         rounding = 8 * EPS * np.abs(samples).max(axis=0, initial=0.0) / nearest
         rounding += 8 * EPS * (np.abs(times)[:, None] / nearest) * np.maximum(steepness[:-1], steepness[1:])
-        found: Array = times[((np.abs(bends) > rounding) & (off > tolerance * np.ptp(samples, axis=0))).any(axis=1)]
-        return found
+        return np.asarray(times[((np.abs(bends) > rounding) & (off > tolerance * np.ptp(samples, axis=0))).any(axis=1)])
 
     def rows(self, t: Array) -> Array:
         """Return the values (n, ...) at times t (n, s)."""
         times, last = self._places, len(self._times) - 1
         line = bisect_right(self._times, first := t.min(initial=math.inf)) - 1
         if 0 <= line < last and t.max(initial=first) <= self._times[line + 1]:  # on one of them, as in most steps
-            one: Array = np.multiply.outer(t - self._times[line], self._slopes[line]) + self._samples[line]
-            return one
+            return np.asarray(np.multiply.outer(t - self._times[line], self._slopes[line]) + self._samples[line])
         within = np.clip(t, times[0], times[-1])
         k = np.minimum(np.searchsorted(times, within, "right") - 1, last - 1)
         passed = (within - times[k]).reshape(-1, *(1,) * (self._samples.ndim - 1))

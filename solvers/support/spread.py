@@ -13,16 +13,17 @@ from types import TracebackType
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.user_input import read_count
 from titop.solvers.support.workers import Answer, Borrowed, Here, Make, Processes, one_thread
 
 #: Most processes.
 _MOST = 10_000
 
 
-def death(where: str, how: str) -> ModelError:
-    """Return the error of a task whose processes died."""
-    advice = "workers=1 shows what happens there"
-    return ModelError(Finding("worker-died", "workers", f"{how} at {where}", "processes that come to their end", advice))
+def died_at(where: Callable[[Any], str]) -> Callable[[Any, str], ModelError]:
+    """Return what makes an error of a task whose processes died, which `where` names."""
+    expected, advice = "processes that come to their end", "workers=1 shows what happens there"
+    return lambda task, how: ModelError(Finding("worker-died", "workers", f"{how} at {where(task)}", expected, advice))
 
 
 class SweepInterrupt(KeyboardInterrupt):
@@ -57,10 +58,8 @@ def read_workers(workers: Any) -> int | Executor:
     """Return a number of processes, or an executor, checked. Raises `ModelError` if it is neither."""
     if isinstance(workers, Executor):
         return workers
-    if not isinstance(workers, int) or isinstance(workers, bool) or not 1 <= workers <= _MOST:
-        expected = f"a number of processes from 1 to {_MOST:,}, or an executor of concurrent.futures"
-        raise ModelError(Finding("wrong-type", "workers", workers, expected, "leave it out for one"))
-    return workers
+    expected = f"a number of processes from 1 to {_MOST:,}, or an executor of concurrent.futures"
+    return read_count(Finding("wrong-type", "workers", workers, expected, "leave it out for one"), 1, _MOST)
 
 
 class Spread:
@@ -116,12 +115,8 @@ class Spread:
     def answer(self, key: Hashable) -> Any:
         """Return the answer to a task that was asked, once it is there.
 
-        Raises
-        ------
-        Exception
-            What the function raises for the task.
-        ModelError
-            If processes cannot start, or functions or results cannot be sent between them.
+        Raises what the function raises for the task; `ModelError` if processes cannot start, or functions or results cannot be
+        sent between them.
         """
         if self.checkpoint is not None and key in self.checkpoint and key not in self._answers:
             del self._tasks[key]
@@ -174,7 +169,6 @@ class Spread:
             raise
 
     def _keep(self, answer: Answer) -> None:
-        """Put a good answer into the checkpoint."""
         if self.checkpoint is None or answer.how:
             return
         message = answer.message if answer.message is not None else pickle.dumps((True, answer.result))

@@ -112,7 +112,6 @@ class _Others:
         self._deaths: Counter[Hashable] = Counter()
 
     def give(self, key: Hashable, task: Any) -> None:
-        """Add a task."""
         self._tasks[key] = task
         self._waiting.append(key)
 
@@ -206,7 +205,6 @@ class _Worker:
         self.ready, self.batch = False, list[Hashable]()
 
     def give(self, keys: list[Hashable], tasks: list[Any]) -> None:
-        """Give it tasks, if it has none."""
         self.batch = keys
         with suppress(OSError):  # it has just died, which shows when it is listened to
             self.line.send(tasks)
@@ -219,7 +217,6 @@ class _Worker:
             return None
 
     def fate(self) -> str:
-        """Say what became of a dead process."""
         self.process.join()
         code = self.process.exitcode
         if code >= 0:
@@ -341,7 +338,6 @@ _made: dict[str, Callable[[Any], Any]] = {}
 
 
 def _answer_far(token: str, made: bytes, tasks: bytes, again: int) -> list[bytes]:
-    """Answer tasks in a process of an executor."""
     with one_thread(), alone():
         if token not in _made:
             make, arguments = pickle.loads(made)

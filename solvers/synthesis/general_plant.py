@@ -104,25 +104,14 @@ class GeneralPlant:
         """Return the parts of a system with the plant's channels in units that are known."""
         z, w, (A, B, C, D) = len(self.errors), len(self.disturbances), system
         x, u, y, error, disturbance, rate = units
-        A, B, C = A * x / x[:, None] / rate, B / x[:, None] / rate, C * x
-        return Parts(
-            A,
-            B[:, :w] / disturbance,
-            B[:, w:] * u,
-            C[:z] / error,
-            C[z:] / y[:, None],
-            D[:z, :w] / error / disturbance,
-            D[:z, w:] * u / error,
-            D[z:, :w] / y[:, None] / disturbance,
-        )
+        inputs, outputs = np.r_[np.full(w, 1 / disturbance), u], np.r_[np.full(z, error), y][:, None]
+        A, B, C, D = A * x / x[:, None] / rate, B / x[:, None] / rate * inputs, C * x / outputs, D * inputs / outputs
+        return Parts(A, B[:, :w], B[:, w:], C[:z], C[z:], D[:z, :w], D[:z, w:], D[z:, :w])
 
     def controller(self, central: Matrices, units: Units, is_sampled: bool = False) -> Matrices:
         """Return a controller of the user's plant from one of `balance`'s parts.
 
-        Raises
-        ------
-        LinAlgError
-            Where the loop through what passes from u to y at once has no solution.
+        Raises `LinAlgError` where the loop through what passes from u to y at once has no solution.
         """
         x, u, y, _, _, rate = units
         system = self.system if is_sampled else self.continuous
@@ -218,10 +207,8 @@ def _channels(where: str, names: Any, count: Any, known: Sequence[Signal]) -> li
     if isinstance(names, str):
         names = [names]
     if not isinstance(names, Sequence) or not names:
-        listed = ", ".join(signal.name for signal in known)
-        raise ModelError(
-            Finding("wrong-type", where, names, "names of signals, or how many of the last ones", f"there are {listed}")
-        )
+        expected, listed = "names of signals, or how many of the last ones", ", ".join(signal.name for signal in known)
+        raise ModelError(Finding("wrong-type", where, names, expected, f"there are {listed}"))
     return positions(where, names, known)
 
 

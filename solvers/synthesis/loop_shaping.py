@@ -6,7 +6,7 @@ Both are `hinfsyn` for a plant that is built of weights. The controllers take th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from titop.solvers.linear.state_space import named_signals, named_system, period
 from titop.solvers.signals.exported import REFERENCE, Signal
 from titop.solvers.synthesis.general_plant import GeneralPlant, refuse_hidden_modes, sensitivity_plant
 from titop.solvers.synthesis.synthesize import Synthesis, solve_hinf
-
-if TYPE_CHECKING:
-    pass
 
 #: What outputs of weights are named after that shape a plant; of those, poles may be anywhere.
 SHAPED = "shaped"
@@ -82,7 +79,7 @@ def mixsyn(plant: Any, w1: Any = None, w2: Any = None, w3: Any = None) -> Synthe
         GeneralPlant(
             plain.in_series(behind),
             period,
-            _all_states(states, weighted),
+            [*states, *unlike([state for each in weighted for state in each.states()], states)],
             [Signal(f"{REFERENCE}{s.path}", s.unit) for s in outputs],
             inputs,
             [signal for each in weighted for signal in each.outputs],
@@ -136,18 +133,13 @@ def loopsyn(plant: Any, before: Any = None, behind: Any = None) -> Synthesis:
         _Weight(name, np.eye(len(signals)) if weight is None else weight, signals, SHAPED, period)
         for name, weight, signals in (("before", before, inputs), ("behind", behind, outputs))
     )
-    disturbances = [Signal(f"{s.path}.disturbance", s.unit) for s in inputs] + [
-        Signal(f"{s.path}.noise", s.unit) for s in outputs
-    ]
-    efforts, measured = (
-        [Signal(f"{s.path}.{e}", s.unit) for s in each] for each, e in ((inputs, "effort"), (outputs, "measured"))
-    )
-    every = _all_states([], [first])
-    every += unlike(states, every)
+    disturbances = [Signal(f"{s.path}.{end}", s.unit) for of, end in ((inputs, "disturbance"), (outputs, "noise")) for s in of]
+    efforts = [Signal(f"{s.path}.effort", s.unit) for s in inputs]
+    measured = [Signal(f"{s.path}.measured", s.unit) for s in outputs]
     shaped = GeneralPlant(
         sensitivity_plant(first.system.in_series(G).in_series(last.system), -1),
         period,
-        every + unlike(_all_states([], [last]), every),
+        unlike([*first.states(), *states, *last.states()], []),
         disturbances,
         inputs,
         [*efforts, *last.outputs],
@@ -158,16 +150,8 @@ def loopsyn(plant: Any, before: Any = None, behind: Any = None) -> Synthesis:
     estimates = named_signals(inner.controller)[0]
     whole = last.system.in_series(Matrices.of(inner.controller)).in_series(first.system)
     names = [*last.states("filter"), *estimates, *first.states("filter")]
-    K = named_system(whole, unlike_each_other(names), outputs, inputs, "controller", period)
+    K = named_system(whole, unlike(names, []), outputs, inputs, "controller", period)
     return Synthesis(K, inner.loop, inner.gain, inner.optimum, bare.named)
-
-
-def unlike_each_other(signals: Sequence[Signal]) -> list[Signal]:
-    """Return signals, those renamed whose names earlier ones have."""
-    result: list[Signal] = []
-    for signal in signals:
-        result += unlike([signal], result)
-    return result
 
 
 class _Weight:
@@ -204,23 +188,14 @@ class _Weight:
         is_square = len(system.D) == count
         if system.D.shape[1] != count or (ending == SHAPED and not is_square):
             expected = f"{count} inputs, one for each of {', '.join(s.path for s in signals)}, or one input and one output"
-            raise ModelError(
-                Finding("wrong-shape", name, f"shape {system.D.shape}", expected, "repeat it by a diagonal system")
-            )
+            advice = "repeat it by a diagonal system"
+            raise ModelError(Finding("wrong-shape", name, f"shape {system.D.shape}", expected, advice))
         self.system = system
         paths = [s.path for s in signals] if is_square else [f"{name}[{k}]" for k in range(len(system.D))]
         self.outputs = [Signal(f"{path}.{ending}", "") for path in paths]
 
     def states(self, kind: str = "x") -> list[Signal]:
-        """Return its states as signals."""
         return [Signal(f"{self.name}.{kind}[{k}]", "") for k in range(len(self.system.A))]
-
-
-def _all_states(states: Sequence[Signal], weights: Sequence[_Weight]) -> list[Signal]:
-    result = list(states)
-    for each in weights:
-        result += unlike(each.states(), result)
-    return result
 
 
 def _synthesize(plant: GeneralPlant) -> Synthesis:

@@ -227,10 +227,8 @@ def _root(P: Array) -> Array:
 
 
 def _alone(K: Matrices) -> _Choice:
-    """Return a controller with all but what decays kept."""
     kept, rest = _split(K, lambda real: real >= -NEAR_AXIS * _fastest(K))
-    A, B, C, _ = rest
-    return _Choice(kept, rest, solve_continuous_lyapunov(A, -B @ B.T), solve_continuous_lyapunov(A.T, -C.T @ C))
+    return _Choice(kept, rest, *_gramians(rest, 0))
 
 
 def _in_loop(around: _Loop, K: Matrices) -> Iterator[_Choice]:
@@ -263,16 +261,13 @@ def _gramians(closed: Matrices, n: int) -> tuple[Array, Array]:
 
 
 def _read_loop(loop: Any, controller: StateSpace, period: float, sign: Any) -> _Loop:
-    """Return the plant around a controller, in continuous time."""
     if isinstance(sign, bool) or sign not in (-1, 1):
         raise ModelError(Finding("bad-value", "sign", sign, "1 or -1", "-1 for u = K (reference - y), 1 for u = K y"))
     model = read_linear("loop", getattr(loop, "M", loop), "a control.StateSpace or an LFTModel")
     other = period_of(model)
     if other != period:
-        advice = "sample both alike (control.sample_system)"
-        raise ModelError(
-            Finding("bad-time", "loop", f"a sample time of {other:g} s", f"the controller's, {period:g} s", advice)
-        )
+        expected, advice = f"the controller's, {period:g} s", "sample both alike (control.sample_system)"
+        raise ModelError(Finding("bad-time", "loop", f"a sample time of {other:g} s", expected, advice))
     _, inputs, outputs = named_signals(model)
     _, takes, drives = named_signals(controller)
     labels = [s.name for s in outputs]
@@ -294,7 +289,6 @@ def _read_loop(loop: Any, controller: StateSpace, period: float, sign: Any) -> _
 
 
 def _proof(loop: Any, controller: StateSpace, reduced: Matrices, period: float, sign: int) -> RobustStability | None:
-    """Return the proof for a family closed by the reduced controller; None of a single plant."""
     if not getattr(loop, "blocks", None):
         return None
     return robust_stability(loop.close(_named(reduced, controller, period), sign=sign), progress=False)

@@ -94,17 +94,8 @@ class Parts(NamedTuple):
         left, sizes, right = np.linalg.svd(D21)
         noises, by_y = np.vstack([right[p:], right[:p]]), left.T / sizes[:, None]
         z, w = D11.shape
-        normal = Parts(
-            A,
-            B1 @ noises.T,
-            B2 @ by_u,
-            errors.T @ C1,
-            by_y @ C2,
-            errors.T @ D11 @ noises.T,
-            np.eye(z, m, m - z),
-            np.eye(p, w, w - p),
-        )
-        return normal, by_u, by_y
+        B1, C1, D11 = B1 @ noises.T, errors.T @ C1, errors.T @ D11 @ noises.T
+        return Parts(A, B1, B2 @ by_u, C1, by_y @ C2, D11, np.eye(z, m, m - z), np.eye(p, w, w - p)), by_u, by_y
 
 
 def stabilizing_solution(A: Array, B: Array, Q: Array, S: Array, R: Array) -> Array | None:

@@ -119,10 +119,9 @@ def _read_family(family: Any, points: int) -> VaryingFamily:
     loop = read_loop(family, None)
     others = [block.name for block in loop.structure.blocks if block.kind != "real"]
     if others:
+        expected = "real parameters that a controller can follow"
         advice = "leave these blocks out, and look at them with tt.worst_case_gain"
-        raise ModelError(
-            Finding("not-real", "family", ", ".join(others), "real parameters that a controller can follow", advice)
-        )
+        raise ModelError(Finding("not-real", "family", ", ".join(others), expected, advice))
     return FractionalFamily(loop.uncertain, loop.structure, points)
 
 

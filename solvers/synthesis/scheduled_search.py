@@ -106,14 +106,8 @@ class ScheduledSearch:
     def functions(self, k: int, j: int, X: Array, Y: Array) -> Functions:
         """Return X and Y at a point, for a motion."""
         values, along = self.points.values[k], self.points.along[k, j]
-        of_x, of_y = slice(self.x_terms), slice(self.y_terms)
-        return Functions(
-            np.tensordot(values[of_x], X, 1),
-            np.tensordot(values[of_y], Y, 1),
-            np.tensordot(along[of_x], X, 1),
-            np.tensordot(along[of_y], Y, 1),
-            self.by_x,
-        )
+        sums = [np.tensordot(factors[: len(terms)], terms, 1) for factors in (values, along) for terms in (X, Y)]
+        return Functions(sums[0], sums[1], sums[2], sums[3], self.by_x)
 
     def proved(self, k: int, X: Array, Y: Array, level: float) -> float:
         """Return the level that the loop's function proves at a point, for all motions."""

@@ -92,7 +92,6 @@ class LPVController:
         return K if self.sign > 0 else -K
 
     def _member(self, rho: Mapping[str, float], rates: Mapping[str, float] | None = None) -> tuple[GeneralPlant, StateSpace]:
-        """Return the plant and the controller at some parameters."""
         values = numbers_by_name("rho", read_mapping("rho", rho), self.parameters, whole=True)
         moving = dict.fromkeys(self.parameters, 0.0)
         if self.needs_rates:
@@ -252,9 +251,8 @@ def lpvsyn(
         got, expected = "no function of this form was found", "functions that prove a gain at all points"
         advice = "give rates, or a higher degree; or narrow the ranges of the parameters"
         raise ModelError(Finding("no-controller", "family", got, expected, advice))
-    controller = LPVController(
-        names, rate_feedback and terms > 1 and bool(motions.any()), ScheduledFormula(plant, exponents, search, found)
-    )
+    needs_rates = rate_feedback and terms > 1 and bool(motions.any())
+    controller = LPVController(names, needs_rates, ScheduledFormula(plant, exponents, search, found))
     affine = weighted is None and isinstance(family, LPVModel) and terms == 1 and found.proved <= found.level
     values = [plant.family.values(s) for s in members.s]
     return LPVSynthesis(

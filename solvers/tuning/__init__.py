@@ -10,7 +10,7 @@ highest of all goals of all members of a family is minimised.
 - `controller_blocks`: blocks connected, as S and in the coordinates of a search;
 - `goal_terms`: goals as functions of the loop, with their gradients;
 - `minimax`: the least maximum of functions that are smooth each; `objective`: that of all goals of all members;
-- `tuning_search`: from one start to an optimum; `search_starts`, `full_order`: where searches start;
+- `tuning_search`: where searches start, and one from there to an optimum; `full_order`: controllers as starts;
 - `plant_families`: plants of all kinds as they are read;
 - `worst_members`: those of a family for a tuned controller; `proof`: bounds of goals for all members;
 - `tuning_problem`: all that is given; `tune`: what users call; `tuned_controller`: what they get;

@@ -224,8 +224,7 @@ class ControllerBlocks:
         With a period (s) it is sampled by Tustin's rule, block by block as it was tuned.
         """
         S, n = self.gain(theta, rho), self.wires.states
-        law = Matrices(S[:n, :n], S[:n, n:], S[n:, :n], S[n:, n:])
-        closed = _with_inner(law, self.wires.inner)
+        closed = Matrices(S[:n, :n], S[:n, n:], S[n:, :n], S[n:, n:]).close_loop(self.wires.inner)
         columns = [k for k in range(self.wires.measured.shape[1]) if self.wires.measured[:, k].any()]
         by_y = np.abs(self.wires.measured[:, columns])
         into = np.hstack([by_y, self.wires.references])
@@ -243,17 +242,7 @@ class ControllerBlocks:
         return sample_system(result, period, "bilinear")
 
 
-def _with_inner(law: Matrices, inner: Array) -> Matrices:
-    """Return blocks connected with each other: ``e = e' + inner f``, e' what comes from outside."""
-    if not inner.any():
-        return law
-    at_once = np.linalg.inv(np.eye(len(inner)) - inner @ law.D)
-    by_x = at_once @ inner @ law.C
-    return Matrices(law.A + law.B @ by_x, law.B @ at_once, law.C + law.D @ by_x, law.D @ at_once)
-
-
 def _fixed(place: int, system: Any) -> Tunable:
-    """Return a linear system as a block without tuned numbers."""
     block = read_linear(f"controller[{place}]", system)
     if block.dt:
         advice = "give it in continuous time: tune samples the controller"

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
@@ -59,9 +60,8 @@ def full_order_start(objective: Objective, problem: TuningProblem) -> Array | No
     states = [Signal(f"x[{k}]", "") for k in range(block.states)]
     inputs, outputs = ([Signal(name, "") for name in names] for names in (block.inputs, block.outputs))
     x = np.random.default_rng(0).standard_normal(objective.size) * NEGLIGIBLE
-    x[: len(objective.coordinates)] += objective.coordinates.places(
-        block.numbers_of(named_system(whole, states, inputs, outputs, "start"))
-    )
+    start = named_system(whole, states, inputs, outputs, "start")
+    x[: len(objective.coordinates)] += objective.coordinates.places(block.numbers_of(start))
     return x
 
 
@@ -69,19 +69,12 @@ def _general_plant(objective: Objective, problem: TuningProblem, terms: Sequence
     """Return the first plant between what terms are about and what blocks give and take, without the blocks' states."""
     plant, count = objective.augmented(0), objective.blocks.wires.states
     n = len(plant.A) - count
-    errors, disturbances, parts = np.zeros(0, int), np.zeros(0, int), []
-    rows = np.concatenate([errors, *(term.rows for term in terms)])
-    columns = np.concatenate([disturbances, *(term.columns for term in terms)])
-    D11 = plant.D11[rows[:, None], columns]
-    row = column = 0
-    for term in terms:
-        size = len(term.rows)
-        D11[row : row + size, column : column + len(term.columns)] += getattr(term, "offset", 0.0) * np.eye(
-            size, len(term.columns)
-        )
-        weight = getattr(term, "weight", None)
-        parts += [(weight.system if weight else Matrices.constant(np.eye(1))).scale(np.array([1 / term.bound]))] * size
-        row, column = row + size, column + len(term.columns)
+    none = np.zeros(0, int)
+    rows, columns = (np.concatenate([none, *(getattr(term, side) for term in terms)]) for side in ("rows", "columns"))
+    direct = [getattr(term, "offset", 0.0) * np.eye(len(term.rows), len(term.columns)) for term in terms]
+    D11 = plant.D11[rows[:, None], columns] + block_diag(np.zeros((0, 0)), *direct)
+    weights = [weight.system if (weight := getattr(term, "weight", None)) else Matrices.constant(np.eye(1)) for term in terms]
+    parts = [of.scale(np.array([1 / term.bound])) for of, term in zip(weights, terms, strict=True) for _ in term.rows]
     into, out = plant.B2[:n, count:], plant.C2[count:, :n]
     system = Matrices(
         plant.A[:n, :n],

@@ -177,7 +177,6 @@ class PeakTerm(GoalTerm):
         return Scan(max(float(bounds.max(initial=0.0)), last), pieces)
 
     def _slopes(self, loop: ClosedLoop, omega: Array, left: Array, right: Array) -> list[Slope]:
-        """Return the exact gains at frequencies, with their gradients."""
         if not len(omega):
             return []
         G, by_left, by_right = loop.responses(omega, self.rows, self.columns)
@@ -372,13 +371,7 @@ def spread_names(where: str, names: Sequence[str], known: Collection[str]) -> li
 
 
 def read_terms(goal: Goal, channels: GoalChannels, time: Time) -> list[GoalTerm]:
-    """Return the terms of a goal.
-
-    Raises
-    ------
-    ModelError
-        For signals that are not there.
-    """
+    """Return the terms of a goal. Raises `ModelError` for signals that are not there."""
     numbers = goal.numbers
     if time.period and goal.band[0] >= np.pi / time.period:
         expected = f"frequencies below that of Nyquist, {np.pi / time.period:.4g} rad/s"

@@ -34,10 +34,7 @@ class Weight:
     def read(cls, where: str, weight: Any) -> Weight:
         """Return a weight of a number, a transfer function or a state space.
 
-        Raises
-        ------
-        ModelError
-            For others, and for weights that are sampled, unstable, not scalar or not positive.
+        Raises `ModelError` for others, and for weights that are sampled, unstable, not scalar or not positive.
         """
         if isinstance(weight, Real):
             return cls(Matrices.constant(np.array([[_positive(where, weight)]])))
@@ -47,11 +44,9 @@ class Weight:
             got = f"{system.ninputs} inputs, {system.noutputs} outputs, a step of {system.dt} s"
             raise ModelError(Finding("wrong-shape", where, got, expected, "give weights by channel as goals of their own"))
         result = cls(Matrices.of(system))
-        if result.system.poles.size and result.system.poles.real.max() >= 0:
+        if (worst := result.system.poles.real.max(initial=-np.inf)) >= 0:
             advice = "move poles on the axis a little to the left"
-            raise ModelError(
-                Finding("unstable", where, f"a pole at {result.system.poles.real.max():.4g}", "a stable weight", advice)
-            )
+            raise ModelError(Finding("unstable", where, f"a pole at {worst:.4g}", "a stable weight", advice))
         if not (result.system.D.any() or result.sizes(result.places).any()):
             raise ModelError(Finding("bad-value", where, "zero at all frequencies", "a weight", "leave it out for one"))
         return result
@@ -107,8 +102,7 @@ class Weight:
 def _square_on_axis(polynomial: Array) -> Array:
     """Return ``|p(jω)|²`` as a polynomial in ω², highest power first as in p."""
     turned = np.polymul(polynomial, polynomial * (-1.0) ** np.arange(len(polynomial))[::-1])[::2]  # p(s) p(-s), powers of s²
-    result: Array = turned * (-1.0) ** np.arange(len(turned))[::-1]
-    return result
+    return np.asarray(turned * (-1.0) ** np.arange(len(turned))[::-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,17 +292,14 @@ class Goal:
         >>> print(tt.Goal.margins(["roll", "pitch"], gain=6.0, phase=45.0, hard=True))
         margins roll, pitch disk 0.828427, skew 0
         """
-        skew, factor = _finite("skew", skew), 10 ** (_positive("gain", gain) / 20)
-        ends = (
-            factor,
-            1 / factor,
-            cmath.exp(1j * math.radians(_positive("phase", phase, 180.0, "degrees; 30 to 60 are common"))),
-        )
+        skew = read_number(Finding("bad-value", "skew", skew, "a finite number", "see the goal's description"))
+        factor = 10 ** (_positive("gain", gain) / 20)
+        angle = math.radians(_positive("phase", phase, 180.0, "degrees; 30 to 60 are common"))
+        ends = factor, 1 / factor, cmath.exp(1j * angle)
         needed = max(2 * abs(f - 1) / max(abs(1 - skew + (1 + skew) * f), TINY) for f in ends)
         numbers = {"disk": needed if disk is None else _positive("disk", disk), "skew": skew}
-        return cls(
-            "margins", at=signal_names("at", at), bound=1 / numbers["disk"], numbers=numbers, **_common(hard, band, opened)
-        )
+        place, bound = signal_names("at", at), 1 / numbers["disk"]
+        return cls("margins", at=place, bound=bound, numbers=numbers, **_common(hard, band, opened))
 
     @classmethod
     def poles(
@@ -413,7 +404,6 @@ class Goal:
 
 
 def _common(hard: Any, band: Any = None, opened: Any = ()) -> dict[str, Any]:
-    """Return the arguments that most goals have."""
     if not isinstance(hard, bool | np.bool_):
         raise ModelError(Finding("bad-value", "hard", hard, "True or False", "hard goals are met before soft ones"))
     return {"hard": bool(hard), "band": _band(band), "opened": signal_names("opened", opened, some=False)}
@@ -428,10 +418,6 @@ def _is_left_out(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and float(value) in (0.0, np.inf)
 
 
-def _finite(where: str, value: Any) -> float:
-    return read_number(Finding("bad-value", where, value, "a finite number", "see the goal's description"))
-
-
 def _band(band: Any) -> Band:
     if band is None:
         return EVERYWHERE
@@ -440,7 +426,6 @@ def _band(band: Any) -> Band:
     except (TypeError, ValueError):
         low, high = 1.0, 0.0
     if not 0 <= low < high:
-        raise ModelError(
-            Finding("bad-value", "band", band, "two frequencies (rad/s) in ascending order", "such as (0.1, 10.0)")
-        )
+        expected = "two frequencies (rad/s) in ascending order"
+        raise ModelError(Finding("bad-value", "band", band, expected, "such as (0.1, 10.0)"))
     return low, high

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import BALANCED, CLOSE, COARSE, EXACT, NEGLIGIBLE, ONE_SIDED_STEP, RANK, TINY
+from titop.blocks.basics.tolerances import BALANCED, CLOSE, COARSE, EXACT, NEGLIGIBLE, ONE_SIDED_STEP, TINY
 
 #: Steps over all pieces after which the curvature is measured, by differences of gradients.
 _MEASURED = 30
@@ -51,11 +51,7 @@ def shares(values: Array, gradients: Array, inverse: Array) -> Array:
     """Return shares of pieces in a step (k, of sum one): the multipliers of ``min max_i(f_i + g_i d) + dᵀ H d / 2``.
 
     Its dual, ``max f λ - (G λ)ᵀ H⁻¹ (G λ) / 2`` over the simplex, is a problem of least squares without negative numbers.
-
-    Raises
-    ------
-    LinAlgError
-        If the inverse of H is not positive.
+    Raises `LinAlgError` if the inverse of H is not positive.
     """
     count = len(values)
     if count == 1:
@@ -72,8 +68,7 @@ def shares(values: Array, gradients: Array, inverse: Array) -> Array:
     except RuntimeError:  # of its iterations
         found = np.zeros(count)
     total = float(found.sum())
-    result: Array = found / total if total > 0 else np.eye(1, count)[0]
-    return result
+    return np.asarray(found / total if total > 0 else np.eye(1, count)[0])
 
 
 def optimality(pieces: Sequence[Piece], near: float = NEGLIGIBLE) -> float:
@@ -137,9 +132,8 @@ def _backtrack(objective: Objective, found: Found, direction: Array, expected: f
 
 def _slope(pieces: Sequence[Piece], weights: Array, others: Sequence[Piece]) -> Array:
     """Return the gradient of a sum of pieces, with their weights, elsewhere."""
-    return sum(
-        (w * _same_piece(p, others).gradient for w, p in zip(weights, pieces, strict=True) if w), 0.0 * pieces[0].gradient
-    )
+    pairs = zip(weights, pieces, strict=True)
+    return sum((w * _same_piece(p, others).gradient for w, p in pairs if w), 0.0 * pieces[0].gradient)
 
 
 def _same_piece(piece: Piece, others: Sequence[Piece]) -> Piece:
@@ -206,13 +200,7 @@ class _Curvature:
 
 
 def descend(
-    objective: Objective,
-    start: Found,
-    steps: int = 500,
-    gain: float = RANK,
-    patience: int = 60,
-    until: float = -np.inf,
-    measured: int = 0,
+    objective: Objective, start: Found, steps: int, gain: float, patience: int, until: float = -np.inf, measured: int = 0
 ) -> Found:
     """Return a point with a lower maximum, by quasi-Newton steps on the highest piece.
 

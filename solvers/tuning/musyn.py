@@ -147,7 +147,6 @@ class _MuSearch:
         return nominal if nominal.balance(part)[0].is_regular else plant
 
     def run(self, progress: bool) -> None:
-        """Search, and keep the best that was found."""
         self._start_at_constant_scalings()
         objective, x = self._objective()
         levels: list[float] = []

@@ -173,10 +173,7 @@ class Objective:
     ) -> Iterator[tuple[int, int, Requirement, ClosedLoop]]:
         """Yield each member's and requirement's place, the requirement, and its loop; of the last highest member first.
 
-        Raises
-        ------
-        _NoLoopError
-            Where one has no solution at once, is not stable and has to be, or is seen at once to have a value above `below`.
+        Raises `_NoLoopError` where one has no solution at once, is unstable and must not be, or has clearly more than `below`.
         """
         theta, smooth = self.theta(x), self.is_smooth
         gains = {rho: self.blocks.gain(theta, dict(rho)) for rho in {member.scheduled for member in self.members}}
@@ -185,7 +182,8 @@ class Objective:
             loops = self.loops(k, S)
             if loops is None or (k == self._worst[0] and self._is_above(loops, x, below)):
                 raise _NoLoopError
-            if stable and not all(_is_stable(one.schur[2] if smooth else one.poles.real, self.rate) for one in loops.values()):
+            real = [one.schur[2] if smooth else one.poles.real for one in loops.values()]
+            if stable and not all((part < -SAME * self.rate).all() for part in real):
                 raise _NoLoopError
             for j, requirement in enumerate(self.requirements):
                 loop = self._alone.close(S) if requirement.of_controller else loops[requirement.opened]
@@ -314,7 +312,3 @@ def _certified(term: PeakTerm, loop: ClosedLoop, value: float, scalings: Array) 
             break
         value = max(term.highest_at(loop, missed, scalings), _value(term, loop, missed, scalings))
     return value
-
-
-def _is_stable(real: Array, rate: float) -> bool:
-    return not len(real) or bool(real.max() < -SAME * rate)

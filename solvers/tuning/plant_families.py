@@ -15,6 +15,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SINGULAR
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.lft.feedback import read_delays, split_delay
+from titop.solvers.linear.lpv_model import grid_points
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.state_space import named_signals, period_of, read_linear
 from titop.solvers.robust.uncertain_loop import to_continuous
@@ -61,10 +62,8 @@ def values_at(structure: Structure, delta: Array) -> dict[str, float]:
 def read_family(plants: Any, delay: Any) -> PlantFamily:
     """Return plants as members; of an uncertain family the nominal one, and corners where there are few.
 
-    Raises
-    ------
-    ModelError
-        For other types, members of different signals or sample times, and families of which some have no response.
+    Raises `ModelError` for other types, members of different signals or sample times, and families some of which have no
+    response.
     """
     named, blocks = list(_members(plants)), tuple(getattr(plants, "blocks", ()))
     channels = plants.channels if blocks else (0, 0)
@@ -91,13 +90,7 @@ def read_family(plants: Any, delay: Any) -> PlantFamily:
 
 
 def member_at(family: Plant, structure: Structure, delta: Array) -> Member:
-    """Return the member of normalised parameters (n).
-
-    Raises
-    ------
-    LinAlgError
-        Where it is ill-posed.
-    """
+    """Return the member of normalised parameters (n). Raises `LinAlgError` where it is ill-posed."""
     return Member(family.member(structure.real_matrix(delta)), member_text(values_at(structure, delta)), {}, delta)
 
 
@@ -120,14 +113,9 @@ def _members(plants: Any) -> Iterator[tuple[str, Mapping[str, float], Any]]:
     if getattr(plants, "blocks", None):
         yield "nominal", {}, plants.M
     elif hasattr(plants, "valid") and hasattr(plants, "at"):
-        names = tuple(plants.parameters)
-        grids = (
-            np.meshgrid(*(np.asarray(plants.parameters[name]) for name in names), indexing="ij")
-            if plants.valid.ndim == len(names)
-            else [np.asarray(plants.parameters[name]) for name in names]
-        )
-        for at in np.argwhere(plants.valid):
-            rho = {name: float(grid[tuple(at)]) for name, grid in zip(names, grids, strict=True)}
+        points = grid_points(plants.parameters, plants.valid.ndim == len(plants.parameters))
+        for row in points[plants.valid.ravel()].tolist():
+            rho = dict(zip(plants.parameters, row, strict=True))
             yield member_text(rho), rho, plants.at(rho)
     elif isinstance(plants, Sequence) and not isinstance(plants, str) and plants:
         for k, plant in enumerate(plants):
@@ -138,7 +126,6 @@ def _members(plants: Any) -> Iterator[tuple[str, Mapping[str, float], Any]]:
 
 
 def _whole_samples(delay: Any, inputs: Sequence[Signal], period: float) -> list[int]:
-    """Return delays as numbers of samples, by input."""
     delays = read_delays(delay, [signal.name for signal in inputs])
     if not delays.any():
         return [0] * len(inputs)

@@ -122,9 +122,8 @@ def prove(objective: Objective, found: Found, search: MemberSearch) -> tuple[Goa
         bounds = []
         for requirement in (r for r in objective.requirements if r.goal == k):
             if requirement.opened not in loops:
-                plant = AugmentedPlant(
-                    augment(search.family, objective.blocks.wires, requirement.opened), objective.blocks.sizes
-                )
+                augmented = augment(search.family, objective.blocks.wires, requirement.opened)
+                plant = AugmentedPlant(augmented, objective.blocks.sizes)
                 closed = plant.close(S)
                 loops[requirement.opened] = None if closed is None else _FamilyLoop(closed.system, structure)
             low, least = float(lows[k]), top * float(objective.limits[k])
@@ -168,7 +167,6 @@ class _FamilyLoop:
     # -- gains -------------------------------------------------------------------------------------------------------------
 
     def gain(self, term: PeakTerm, scalings: Array, levels: tuple[float, float], delta: Array) -> _TermBound:
-        """Return bounds of a gain."""
         w, z = self.structure.shape
         part = self.system.part(np.r_[:z, z + term.rows], np.r_[:w, w + term.columns])
         D = part.D.copy()
@@ -201,7 +199,6 @@ class _FamilyLoop:
         return _TermBound(bound.upper, best.value, _exchange(loop.structure, self.structure, best.deltas), reason)
 
     def _weighted(self, part: Matrices, weight: Matrices) -> UncertainLoop:
-        """Return a loop with a weight behind each output."""
         z = self.structure.shape[1]
         passing = [Matrices.constant(np.eye(z))] if z else []
         return _read(part.in_series(side_by_side([*passing, *[weight] * (len(part.C) - z)])), self.structure.blocks)
@@ -216,7 +213,6 @@ class _FamilyLoop:
 
     @cached_property
     def is_stable(self) -> bool:
-        """Whether all members are proved stable."""
         return _is_proved_stable(self._uncertain, self.structure.blocks, 0.0)
 
     @property

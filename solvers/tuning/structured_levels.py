@@ -158,7 +158,6 @@ class MuTerm(GoalTerm):
         return Scan(max(float(bounds.max()), last), pieces)
 
     def _slope(self, loop: ClosedLoop, omega: float) -> Slope:
-        """Return the bound at a frequency, with its gradient."""
         M, by_left, by_right = (one[0] for one in loop.responses(np.array([omega]), self.rows, self.columns))
         D_w, D_z, G = (part[0] for part in self._scalings.at(np.array([omega])))
         skew = 1j * G @ M

@@ -75,10 +75,8 @@ def named_parameters(
     known, given = [name for name, *_ in rows], bounds or {}
     for name in given:
         if name not in known and name not in ("time", "ki", "kd", "damping"):
-            expected = f"one of {', '.join(known)}"
-            raise ModelError(
-                Finding("unknown-parameter", f"bounds of {block}", name, expected, "name a parameter of the block")
-            )
+            expected, advice = f"one of {', '.join(known)}", "name a parameter of the block"
+            raise ModelError(Finding("unknown-parameter", f"bounds of {block}", name, expected, advice))
     result = []
     for name, start, rate, gain in rows:
         where, bound = f"{block}.{name}", given.get(name, (-np.inf if gain else 0.0, np.inf))

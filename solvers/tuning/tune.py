@@ -21,10 +21,9 @@ from titop.solvers.tuning.minimax import Found, minimise_maximum, optimality
 from titop.solvers.tuning.objective import Objective
 from titop.solvers.tuning.proof import GoalProof
 from titop.solvers.tuning.proof import prove as prove_goals
-from titop.solvers.tuning.search_starts import given_start, search_starts
 from titop.solvers.tuning.tuned_controller import Tuned, read_result, unstable_pole
 from titop.solvers.tuning.tuning_problem import TuningProblem
-from titop.solvers.tuning.tuning_search import FED_BACK, TURNS, finish, stabilise, whole_search
+from titop.solvers.tuning.tuning_search import FED_BACK, TURNS, finish, given_start, search_starts, stabilise, whole_search
 from titop.solvers.tuning.worst_members import WORSE, MemberSearch
 
 #: Rounds of tuning, finding the worst members of an uncertain family, and tuning again, at most.
@@ -117,9 +116,8 @@ def tune(
             so_far.take(key, result, objective)
         if not so_far.reached:
             given = given_start(objective)
-            raise ModelError(
-                unstable_pole(objective, stabilise(objective, np.zeros(objective.size) if given is None else given))
-            )
+            found = stabilise(objective, np.zeros(objective.size) if given is None else given)
+            raise ModelError(unstable_pole(objective, found))
         objective(so_far.best.x)
         if problem.family.uncertain is None:
             so_far.best = _at_levels(objective, finish(objective, so_far.best, int(seed)))
@@ -145,11 +143,9 @@ class _SoFar:
 
     @property
     def values(self) -> list[float]:
-        """What each start reached."""
         return [one.value for one in self.reached.values()]
 
     def take(self, seed: int, result: Found, objective: Objective) -> None:
-        """Take what a start reached."""
         if not self.reached or result.value < self.best.value:
             self.best, self.members = result, len(objective.members)
         self.reached[seed] = result

@@ -76,13 +76,7 @@ class Plant:
         return cls(joined, channels, m, p)
 
     def member(self, delta: Array) -> Plant:
-        """Return the plant with its uncertainty closed by a matrix (w, z).
-
-        Raises
-        ------
-        LinAlgError
-            Where that is ill-posed.
-        """
+        """Return the plant with its uncertainty closed by a matrix (w, z). Raises `LinAlgError` where that is ill-posed."""
         w, z = self.channels
         closed = self.system.close_loop(delta)
         part = closed.part(np.arange(z, len(closed.C)), np.arange(w, closed.B.shape[1]))
@@ -107,35 +101,21 @@ def augment(plant: Plant, wires: BlockWires, opened: Sequence[int] = ()) -> Matr
     has; then S's inputs. `opened`: inputs of the plant that the controller does not reach, loops opened there.
     """
     (A, B, C, D), (w, z), m, p = plant.system, plant.channels, plant.inputs, plant.outputs
+    n, (taken, given), measured = wires.states, wires.inner.shape, wires.measured
     driven = wires.driven.copy()
     driven[list(opened)] = 0.0
-    n, (taken, given), references = wires.states, wires.inner.shape, wires.references.shape[1]
-    external = w + m + p + references
-    into = np.zeros((w + 2 * m, external + n + given))
-    into[: w + m, : w + m] = np.eye(w + m)
-    into[w + m :, external + n :] = driven
-    plant_rows, by_x = D @ into, C
-    y, late = slice(z, z + p), slice(z + p, z + p + m)
-    noise, disturbance = np.zeros((p, len(into[0]))), np.zeros((m, len(into[0])))
-    noise[:, w + m : w + m + p], disturbance[:, w : w + m] = np.eye(p), np.eye(m)
-    measured, give = plant_rows[y] + noise, np.zeros((m, len(into[0])))
-    give[:, external + n :] = driven
-    taking = wires.measured @ measured
-    taking[:, w + m + p : external] += wires.references
-    taking[:, external + n :] += wires.inner
-    states, none = len(A), np.zeros((m, len(A)))
-    new_C = np.vstack([by_x[:z], by_x[y], by_x[y], none, by_x[late], np.zeros((n, states)), wires.measured @ by_x[y]])
-    inner_states = np.zeros((len(new_C), n))
-    inner_states[len(new_C) - taken - n : len(new_C) - taken] = np.eye(n)
-    rates = np.zeros((n, len(into[0])))
-    rates[:, external : external + n] = np.eye(n)
+    sizes = [w, m, p, wires.references.shape[1], n, given]
+    # rows that pick from all inputs
+    of_w, of_d, noise, references, rates, f = np.split(np.eye(sum(sizes)), np.cumsum(sizes)[:-1])
+    into, give = np.vstack([of_w, of_d, driven @ f]), driven @ f
+    (z_x, y_x, late_x), (z_u, y_u, late_u) = (np.split(rows, [z, z + p]) for rows in (C, D @ into))
+    taking = measured @ (y_u + noise) + wires.references @ references + wires.inner @ f
+    by_x = np.vstack([z_x, y_x, y_x, np.zeros((m, len(A))), late_x, np.zeros((n, len(A))), measured @ y_x])
     return Matrices(
-        np.block([[A, np.zeros((states, n))], [np.zeros((n, states + n))]]),
+        np.block([[A, np.zeros((len(A), n))], [np.zeros((n, len(A) + n))]]),
         np.vstack([B @ into, rates]),
-        np.hstack([new_C, inner_states]),
-        np.vstack(
-            [plant_rows[:z], plant_rows[y], measured, give, plant_rows[late] + disturbance, np.zeros_like(rates), taking]
-        ),
+        np.hstack([by_x, np.eye(len(by_x), n, n + taken - len(by_x))]),
+        np.vstack([z_u, y_u, y_u + noise, give, late_u + of_d, 0 * rates, taking]),
     )
 
 

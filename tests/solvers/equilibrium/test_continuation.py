@@ -16,8 +16,7 @@ from tests.refusals import refusal
 from tests.solvers.equilibrium.spinners import GRAVITY, HANGING, HINGES, ROUNDING, opening, spinner, swing, whirl
 from tests.solvers.equilibrium.test_equilibrium_path import SPRING, posts
 from tests.solvers.equilibrium.test_load_steps import BUCKLING, buckled
-from titop.solvers.equilibrium import continuation
-from titop.solvers.equilibrium.continuation import follow
+from titop.solvers.equilibrium.continuation import Branch
 
 
 def test_along_a_parameter() -> None:
@@ -120,19 +119,20 @@ class TestSweeps:
 
     def test_stopped_by_ctrl_c(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         calls: list[Any] = []
+        follow = Branch.follow
 
         def stopping(*arguments: Any) -> tt.OperatingPoint:
             if len(calls) == 45:
                 raise KeyboardInterrupt
-            calls.append(arguments[1])
+            calls.append(arguments[2])
             return follow(*arguments)
 
         whole = self.follow()
-        monkeypatch.setattr(continuation, "follow", stopping)
+        monkeypatch.setattr(Branch, "follow", stopping)
         with pytest.raises(tt.SweepInterrupt, match="40 of 51 points") as stopped:
             self.follow(checkpoint=tmp_path / "file")
         assert self.numbers(stopped.value.found) == self.numbers(whole[:40])
-        monkeypatch.setattr(continuation, "follow", follow)
+        monkeypatch.setattr(Branch, "follow", follow)
         assert self.numbers(self.follow(checkpoint=tmp_path / "file")) == self.numbers(whole)
 
 

@@ -12,7 +12,7 @@ import titop as tt
 from tests.solvers.robust.test_exact_margins import satellite
 from tests.solvers.robust.test_margins import K, arm
 from titop.solvers.robust.margin_proof import MarginProof, margin_sides
-from titop.solvers.robust.opened_loops import read_opened
+from titop.solvers.robust.margins import read_opened
 
 #: What is proved lies below the true margin by no more: the tolerance of the bounds, 5e-4 of a block's size.
 BELOW = 1e-3

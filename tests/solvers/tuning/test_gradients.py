@@ -21,7 +21,7 @@ def stable_point(objective: Objective, seed: int = 0) -> np.ndarray:
     for _ in range(20):
         x = stabilise(objective, 0.3 * rng.standard_normal(objective.size))
         if (pieces := objective(x)) is not None:
-            x = descend(objective, Found(x, pieces), steps=15).x  # far from where it bends without end
+            x = descend(objective, Found(x, pieces), steps=15, gain=0.0, patience=15).x  # far from where it bends without end
             x = x + STEP**0.5 * rng.standard_normal(objective.size)
             if all(objective(x + 2 * STEP * rng.standard_normal(objective.size)) is not None for _ in range(5)):
                 return x

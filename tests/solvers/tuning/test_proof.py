@@ -12,7 +12,7 @@ from tests.solvers.tuning.loops import objective_of
 from titop.solvers.lft.delta_blocks import Structure
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.margin_proof import MarginProof, margin_sides
-from titop.solvers.robust.opened_loops import read_opened
+from titop.solvers.robust.margins import read_opened
 from titop.solvers.robust.uncertain_loop import centre_ranges
 from titop.solvers.tuning.minimax import Found
 from titop.solvers.tuning.proof import GoalProof, largest_size, prove

@@ -247,7 +247,7 @@ def test_ctrl_c_keeps_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(tt.SweepInterrupt) as stopped:
         tt.tune(cart(), PID, tt.Goal.tracking("place", time=1.0), starts=2, progress=False)
     assert stopped.value.found.goals[0].value == pytest.approx(min(stopped.value.found.starts), rel=1e-9)
-    monkeypatch.setattr("titop.solvers.tuning.search_starts.first_look", stop)
+    monkeypatch.setattr("titop.solvers.tuning.tuning_search.first_look", stop)
     with pytest.raises(KeyboardInterrupt) as early:
         tt.tune(cart(), PID, tt.Goal.tracking("place", time=1.0), starts=2, progress=False)
     assert not isinstance(early.value, tt.SweepInterrupt)  # nothing to keep
