@@ -8,15 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
+import numpy as np
+
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.inertial_numbers import NAMES, inertial_numbers, own_numbers
 from titop.solvers.arguments.reading import read_state, read_wrenches
 from titop.solvers.arguments.rowwise import read_states, rowwise
+from titop.solvers.mechanism.kernel_calls import DONE
 from titop.solvers.model.derivatives import forward_dynamics_derivatives
 from titop.solvers.model.dynamics import forward_dynamics
 from titop.solvers.model.mechanism import Resolved
-from titop.solvers.sensitivities.inertial_parameters import derivatives_by_inertia, refuse_field, regressor_of
+from titop.solvers.sensitivities.inertial_parameters import efforts_by_inertia, refuse_field
 from titop.solvers.sensitivities.sensitivities import Sensitivities
 
 Model = TypeVar("Model", bound=Resolved)
@@ -119,7 +122,7 @@ def regressor(model: Resolved, q: Any, v: Any, a: Any) -> Array:
     mechanism = model.mechanism
     if mechanism.assembly.field is not None:
         refuse_field(mechanism.assembly.field)
-    return regressor_of(mechanism, mechanism.inertial_bodies, q, v, a)
+    return np.swapaxes(efforts_by_inertia(mechanism, False, mechanism.inertial_bodies, q, v, a), -1, -2)
 
 
 def inverse_dynamics_sensitivities(
@@ -147,8 +150,8 @@ def inverse_dynamics_sensitivities(
     -------
     mapping of str to array
         By name: (nv,) arrays for parameters and inputs, (nv, 6) arrays for wrenches on ports, in the port's frame; in units
-        of the efforts per unit of each. For a tree, if all names are masses, centres of mass and inertias, the attribute
-        `matrix` of the mapping holds all derivatives, row by row, and stacked states take a single kernel call.
+        of the efforts per unit of each. If all names are masses, centres of mass and inertias, the attribute `matrix` of the
+        mapping holds all derivatives, row by row, and stacked states take a kernel call or two.
 
     Raises
     ------
@@ -159,10 +162,13 @@ def inverse_dynamics_sensitivities(
     if x is not None:
         u = mechanism.inputs.whole(u, x)
     names = _read_names(model, names)
-    if wrenches is None and u is None and not mechanism.is_constrained:
-        inertial = mechanism.inertial.rows(names)
-        if inertial is not None:
-            return NamedRows(inertial.places, derivatives_by_inertia(mechanism, inertial, q, v, a))
+    inertial = mechanism.inertial.rows(names) if wrenches is None and u is None else None
+    if inertial is not None:
+        needed: Array | None = efforts_by_inertia(mechanism, True, tuple(inertial), q, v, a)
+        if mechanism.is_constrained:
+            needed = _shared(mechanism, q, v, needed)
+        if needed is not None:
+            return NamedRows(inertial, needed)
     return _by_state(model, q, v, wrenches, u, _sensitivities(model, names, wrenches).of_efforts, a=a)
 
 
@@ -197,14 +203,26 @@ def forward_dynamics_sensitivities(
     inertial = mechanism.inertial.rows(names)
     if inertial is not None:
         a = forward_dynamics(model, q, v, tau, wrenches, u=u)
-        needed = derivatives_by_inertia(mechanism, inertial, q, v, a)
+        needed = efforts_by_inertia(mechanism, True, tuple(inertial), q, v, a)
         if mechanism.is_constrained:
             by_tau = forward_dynamics_derivatives(model, q, v, tau, wrenches, u=u)[2]
-            return NamedRows(inertial.places, -(by_tau[..., None, :, :] * needed[..., None, :]).sum(axis=-1))
+            return NamedRows(inertial, -np.matmul(needed.reshape(-1, *needed.shape[-2:]), by_tau.swapaxes(-1, -2)).reshape(needed.shape))
         q, responses = mechanism._read_q(q, stacked=True), mechanism.engine.dynamics.responses
         by_parameter = responses(q[None], -needed[None])[0] if q.ndim == 1 else responses(q, -needed)
-        return NamedRows(inertial.places, by_parameter)
+        return NamedRows(inertial, by_parameter)
     return _by_state(model, q, v, wrenches, u, _sensitivities(model, names, wrenches).of_accelerations, tau=tau)
+
+
+def _shared(mechanism: Any, q: Any, v: Any, needed: Any) -> Array | None:
+    """Return the least efforts that do, with closures and gears, what `needed` ones (m, nv) do; None where that is unclear."""
+    try:
+        kernel = mechanism.engine.calls.stacked["least_shares"]
+        shared, one = np.empty(needed.shape), needed.ndim == 2
+        states = read_states(mechanism, {"q": q, "v": v}, stacked=True)
+        arrays = [np.ascontiguousarray(x[None] if one else x, float) for x in (*states, needed)]
+        return shared if kernel(*arrays, shared[None] if one else shared) == DONE else None
+    except TypeError:  # an engine without kernels
+        return None
 
 
 @rowwise
