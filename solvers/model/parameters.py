@@ -5,13 +5,16 @@ Each rigid body has ten inertial parameters, in which inverse dynamics are linea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import axes_of
 from titop.blocks.bodies.inertial_numbers import NAMES, inertial_numbers, own_numbers
 from titop.solvers.arguments.reading import read_state, read_wrenches
 from titop.solvers.arguments.rowwise import read_states, rowwise
@@ -20,6 +23,7 @@ from titop.solvers.model.derivatives import forward_dynamics_derivatives
 from titop.solvers.model.dynamics import forward_dynamics
 from titop.solvers.model.mechanism import Resolved
 from titop.solvers.sensitivities.inertial_parameters import efforts_by_inertia, refuse_field
+from titop.solvers.sensitivities.recorded_effects import NotRecorded
 from titop.solvers.sensitivities.sensitivities import Sensitivities
 
 Model = TypeVar("Model", bound=Resolved)
@@ -166,10 +170,10 @@ def inverse_dynamics_sensitivities(
     if inertial is not None:
         needed: Array | None = efforts_by_inertia(mechanism, True, tuple(inertial), q, v, a)
         if mechanism.is_constrained:
-            needed = _shared(mechanism, q, v, needed)
+            needed = _shared(mechanism, needed, q, v)
         if needed is not None:
             return NamedRows(inertial, needed)
-    return _by_state(model, q, v, wrenches, u, _sensitivities(model, names, wrenches).of_efforts, a=a)
+    return _by_state(model, q, v, wrenches, u, _sensitivities(model, names, wrenches), a=a)
 
 
 def forward_dynamics_sensitivities(
@@ -204,43 +208,63 @@ def forward_dynamics_sensitivities(
     if inertial is not None:
         a = forward_dynamics(model, q, v, tau, wrenches, u=u)
         needed = efforts_by_inertia(mechanism, True, tuple(inertial), q, v, a)
-        if mechanism.is_constrained:
-            by_tau = forward_dynamics_derivatives(model, q, v, tau, wrenches, u=u)[2]
-            return NamedRows(inertial, -np.matmul(needed.reshape(-1, *needed.shape[-2:]), by_tau.swapaxes(-1, -2)).reshape(needed.shape))
-        q, responses = mechanism._read_q(q, stacked=True), mechanism.engine.dynamics.responses
-        by_parameter = responses(q[None], -needed[None])[0] if q.ndim == 1 else responses(q, -needed)
-        return NamedRows(inertial, by_parameter)
-    return _by_state(model, q, v, wrenches, u, _sensitivities(model, names, wrenches).of_accelerations, tau=tau)
+        return NamedRows(inertial, _caused(model, needed, q, v, tau, wrenches, u))
+    return _by_state(model, q, v, wrenches, u, _sensitivities(model, names, wrenches), tau=tau)
 
 
-def _shared(mechanism: Any, q: Any, v: Any, needed: Any) -> Array | None:
+def _shared(mechanism: Any, needed: Any, q: Any, v: Any) -> Array | None:
     """Return the least efforts that do, with closures and gears, what `needed` ones (m, nv) do; None where that is unclear."""
     try:
         kernel = mechanism.engine.calls.stacked["least_shares"]
         shared, one = np.empty(needed.shape), needed.ndim == 2
-        states = read_states(mechanism, {"q": q, "v": v}, stacked=True)
+        states = read_states(mechanism, {"q": q, "v": v}, stacked=True, unit=False)
         arrays = [np.ascontiguousarray(x[None] if one else x, float) for x in (*states, needed)]
         return shared if kernel(*arrays, shared[None] if one else shared) == DONE else None
     except TypeError:  # an engine without kernels
         return None
 
 
+def _caused(model: Any, needed: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, u: Any = None) -> Array:
+    """Return the changes (m, nv) of accelerations with which efforts `needed` in addition (m, nv) are there without these."""
+    mechanism, stacked = model.mechanism, needed.reshape(-1, *needed.shape[-2:])
+    if mechanism.is_constrained:
+        by_tau = forward_dynamics_derivatives(model, q, v, tau, wrenches, u=u)[2]
+        caused = -np.matmul(stacked, by_tau.swapaxes(-1, -2))
+    else:
+        caused = mechanism.engine.dynamics.responses(mechanism._read_q(q, stacked=True).reshape(-1, model.nq), -stacked)
+    return caused.reshape(needed.shape)
+
+
+def _by_state(model: Any, q: Any, v: Any, wrenches: Any, u: Any, of: Sensitivities, **third: Any) -> Mapping[str, Array]:
+    """Return sensitivities at a state or at stacked ones: of efforts for accelerations `a`, of accelerations for `tau`."""
+    if axes_of(q) == 2 and len(q) and wrenches is None and u is None:
+        with suppress(NotRecorded):
+            return _together(model, of, {"q": q, "v": v, **third})
+    return _at_state(model, q, v, wrenches, u, of, **third)
+
+
+def _together(model: Any, of: Sensitivities, states: Mapping[str, Any]) -> dict[str, Array]:
+    """Return sensitivities at stacked states without external loads. Raises `NotRecorded` where these have to go one by one."""
+    q, v, third = read_states(model.mechanism, states, stacked=True)
+    if "a" in states:
+        respond = partial(_shared, model.mechanism) if model.is_constrained else lambda needed, *_: needed
+        return of.at_stack(q, v, third, respond)
+    return of.at_stack(q, v, forward_dynamics(model, q, v, third), lambda needed, *_: _caused(model, needed, q, v, third))
+
+
 @rowwise
-def _by_state(
-    model: Resolved,
-    q: Any,
-    v: Any,
-    wrenches: Mapping[str, Any] | None,
-    u: Any,
-    ask: Callable[..., dict[str, Array]],
-    a: Any = None,
-    tau: Any = None,
+def _at_state(
+    model: Any, q: Any, v: Any, wrenches: Any, u: Any, of: Sensitivities, a: Any = None, tau: Any = None
 ) -> dict[str, Array]:
-    """Return sensitivities at a state, by the function `ask`: of efforts for accelerations `a`, of accelerations for `tau`."""
-    mechanism = model.mechanism
+    """Return sensitivities at a state: those of a stack of one, where they can be."""
+    mechanism, third = model.mechanism, {"a": a} if tau is None else {"tau": tau}
+    q, v, at = read_states(mechanism, {"q": q, "v": v, **third})
+    if wrenches is None and u is None:
+        with suppress(NotRecorded):
+            found = _together(model, of, {"q": q[None], "v": v[None], **dict.fromkeys(third, at[None])})
+            return {name: rows[0] for name, rows in found.items()}
     on_ports = {} if wrenches is None else read_wrenches(wrenches, mechanism.ports)
-    state = {"q": q, "v": v} | ({"a": a} if tau is None else {"tau": tau})
-    return ask(*read_states(mechanism, state), on_ports, mechanism.inputs.whole(u))
+    return (of.of_efforts if tau is None else of.of_accelerations)(q, v, at, on_ports, mechanism.inputs.whole(u))
 
 
 def _read_names(model: Resolved, names: Any) -> tuple[str, ...]:

@@ -77,7 +77,7 @@ class ChangedLaw(ChangedPart):
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
         force, (_, rows) = changes[0], state.coordinates_of(self.name)
-        if force[:6].any():
+        if force.dtype == object or force[:6].any():  # numbers that are not known yet
             effect.efforts += state.parent_jacobian(self.name).T @ force[:6]
         effect.efforts[rows] += force[6:]
 
@@ -150,7 +150,7 @@ def _moves(block: Block, port: str, state: SensitivityState, pose: Array, subspa
     eta_rate = by_rows @ v
     by_time = rate + twist_cross(eta_rate) @ S @ v + twist_cross(eta) @ bias
     move = Move(MovablePlace(block.name, port), eta, eta_rate, by_time + by_rows @ a, rows, by_rows)
-    if not any(part.any() for part in (eta, by_rows, move.acceleration)):
+    if not any(part.dtype == object or part.any() for part in (eta, by_rows, move.acceleration)):
         return []
     return [move, *_move_back(block, port, state, eta)]
 

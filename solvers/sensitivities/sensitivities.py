@@ -29,6 +29,7 @@ from titop.blocks.devices.sensors import Sensor
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint, is_elementary
+from titop.blocks.programs.differentiation import jacobian
 from titop.graph.network.assembly import Assembly
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.branch import rank_near
@@ -52,7 +53,8 @@ from titop.solvers.sensitivities.changed_parts import (
     stop_efforts,
 )
 from titop.solvers.sensitivities.effects import Effect, Movable, SensitiveModel, SensitivityState, Stepped
-from titop.solvers.sensitivities.inertial_parameters import inertial_effort_derivatives
+from titop.solvers.sensitivities.inertial_parameters import efforts_by_inertia, inertial_effort_derivatives
+from titop.solvers.sensitivities.recorded_effects import NotRecorded, RecordedEffects, efforts_of_moves
 from titop.solvers.signals.grammar import CAUSE, read_name
 from titop.solvers.signals.quantities import Kind
 
@@ -67,7 +69,7 @@ class ParameterChange:
     """
 
     def __init__(self, assembly: Assembly, name: str, value: float, pushed: Collection[str]) -> None:
-        self._assembly, self._name, self._value, self._pushed = assembly, name, value, pushed
+        self._assembly, self._name, self.value, self._pushed = assembly, name, value, pushed
         self._cache: dict[complex, list[Any]] = {}
 
     def effect(self, state: SensitivityState) -> Effect:
@@ -75,6 +77,16 @@ class ParameterChange:
         effect = Effect(np.zeros(state.model.nv))
         for k, changed in enumerate(self._changed):
             changed.add(effect, state, self._derivatives(k, state))
+        return effect
+
+    def record(self, state: SensitivityState, parameter: Any) -> Effect:
+        """Return the direct effect at a state that is not known yet, for a value that is not known yet; see `recorded_effects`."""
+        if not self._is_complex:
+            raise TypeError("differences of functions that look at numbers")
+        effect, stepped = Effect(np.zeros(state.model.nv, dtype=object)), Stepped(self._assembly, self._name, parameter)
+        for changed in self._changed:
+            numbers = changed.parts(changed.of(stepped), state)
+            changed.add(effect, state, [jacobian(number, [parameter])[..., 0] for number in numbers])
         return effect
 
     @cached_property
@@ -132,8 +144,8 @@ class ParameterChange:
         def at(step: float) -> list[Array]:
             return changed.parts(self._at(step)[k], state)
 
-        step = start = DIFFERENCE_STEP * (abs(self._value) or 1.0)
-        if abs(self._value) < SAME:  # the value may be rounding and tells nothing about the step
+        step = start = DIFFERENCE_STEP * (abs(self.value) or 1.0)
+        if abs(self.value) < SAME:  # the value may be rounding and tells nothing about the step
             step = settled_step(at, start) or settled_step(at, DIFFERENCE_STEP) or start
         return [derivative(_entry(at, number), step) for number in range(len(at(step)))]
 
@@ -141,7 +153,7 @@ class ParameterChange:
         """Return the objects on which the changed parts depend, with the parameter increased by a step; cached."""
         parts = self._cache.get(step)
         if parts is None:
-            stepped = Stepped(self._assembly, self._name, self._value + step)
+            stepped = Stepped(self._assembly, self._name, self.value + step)
             parts = [changed.of(stepped) for changed in self._changed]
             if len(self._cache) < _MOST_STEPS:
                 self._cache[step] = parts
@@ -275,6 +287,51 @@ class Sensitivities:
 
         return _together(self._changes(state, closed), accelerated)
 
+    @cached_property
+    def recorded(self) -> RecordedEffects | None:
+        """The direct effects of the parameters that are no inertia, without external loads; None where states go one by one."""
+        mechanism = self.model.mechanism
+        others = {name: self._parameters[name] for name in self._parameters if name not in mechanism.inertial.places}
+        try:
+            recorded = RecordedEffects(self.model, others) if mechanism.engine.calls.kernels is not None else None
+        except NotRecorded:
+            return None
+        return None if recorded and mechanism.is_constrained and any(recorded.moves.values()) else recorded
+
+    def at_stack(
+        self, q: Array, v: Array, a: Array, respond: Callable[[Array, Array, Array], Array | None]
+    ) -> dict[str, Array]:
+        """Return what follows from the changes (batch, m, nv) of inverse dynamics at stacked states, by name.
+
+        Raises `NotRecorded` where states have to go one by one.
+        """
+        mechanism, rows = self.model.mechanism, dict[str, Array]()
+        if self.recorded is None:
+            raise NotRecorded
+        inertial = tuple(name for name in self.names if name in mechanism.inertial.places)
+        if inertial:
+            rows |= dict(zip(inertial, efforts_by_inertia(mechanism, True, inertial, q, v, a).swapaxes(0, 1), strict=True))
+        effects = self.recorded.at(mechanism, q, v, a)
+        rows |= {name: effect.efforts for name, effect in effects.items()}
+        if moves := [(name, move) for name, effect in effects.items() for move in effect.moves]:
+            movable = self._movable_at({move.place for _, move in moves})
+            by_move = efforts_of_moves(movable, [move for _, move in moves], q, v, a)
+            for k, (name, _) in enumerate(moves):
+                rows[name] = rows[name] + by_move[:, k]
+        changes = []
+        for name in self.asked:
+            if name in self._shares:
+                changes.append(sum((share * rows[part] for part, share in self._shares[name].items()), np.zeros(v.shape))[:, None])
+            else:
+                changes.append(rows[name][:, None] if name in rows else -self._pushes(name, q))
+        found = respond(np.concatenate([np.zeros((len(q), 0, self.model.nv)), *changes], axis=1), q, v)
+        if found is None:
+            raise NotRecorded
+        parts = np.split(found, np.cumsum([change.shape[1] for change in changes])[:-1], axis=1)
+        single = [name in self._shares or name in rows or self._causes[name].kind == Kind.INPUT for name in self.asked]
+        pairs = zip(self.asked, parts, single, strict=True)
+        return {name: part[:, 0] if is_single else part.swapaxes(1, 2) for name, part, is_single in pairs}
+
     def _closed(self, q: Array, v: Array, rank: int, needed: Array, unknown: Array) -> _Closed:
         """Return the constraints for `needed` efforts, with efforts of least norm on the `unknown` coordinates."""
         model = self.model
@@ -331,6 +388,13 @@ class Sensitivities:
         if known is None or not known.places >= places:
             known = self._movable = Movable(self.model, places if known is None else places | known.places)
         return known
+
+    def _pushes(self, name: str, q: Array) -> Array:
+        """Return the efforts (batch, 1 or 6, nv) per unit of an input, or of a wrench on a port, at stacked configurations."""
+        cause = self._causes[name]
+        if cause.kind == Kind.INPUT:
+            return self.model.actuation_matrix(q)[..., cause.entries[0]][:, None]
+        return self.model.jacobian(cause.owner, q)[:, list(cause.entries)]
 
     def _push(self, name: str, state: SensitivityState) -> Array:
         """Return the efforts per unit of an input (nv), or of a wrench on a port (nv, 6)."""

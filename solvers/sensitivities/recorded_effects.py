@@ -1,0 +1,114 @@
+"""Sensitivities at stacked states, without a loop over these: the direct effects of parameters as programs.
+
+What a parameter changes directly is recorded with numbers of the state that are not known yet, differentiated, and evaluated at
+all states at once; the motions of ports and their Jacobians, the response to moving ports, and what follows from changed efforts
+come from kernels. Single states are stacks of one, for the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.programs.graph import Graph, TooLongError
+from titop.solvers.mechanism.kernel_calls import DONE
+from titop.solvers.mechanism.port_motion import PortMotion
+from titop.solvers.sensitivities.effects import Effect, Movable, Move, SensitiveModel, SensitivityState
+
+#: So many operations are recorded at most: evaluated one by one, more take longer than kernels and blocks do.
+_LONGEST = 4000
+#: The vectors of a move that a program computes.
+_VECTORS = ("displacement", "rate", "acceleration", "by_rows")
+
+
+class NotRecorded(Exception):
+    """Something cannot be recorded, or has no kernel: each state is asked for."""
+
+
+class _Asked:
+    """An engine whose ports' motions are not known yet; it remembers which are asked for."""
+
+    def __init__(self, mechanism: Any, graph: Graph, sizes: dict[str, int]) -> None:
+        self.assembly, self.observations, self._graph, self.sizes, self._nv = mechanism.assembly, self, graph, sizes, mechanism.nv
+
+    def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
+        rotation, position, twist, acceleration = np.split(self._input(f"motion {port}", 24), (9, 12, 18))
+        return PortMotion(rotation.reshape(3, 3), position, twist, acceleration)
+
+    def jacobian(self, port: str, q: Array) -> Array:
+        return self._input(f"jacobian {port}", 6 * self._nv).reshape(6, self._nv)
+
+    def _input(self, name: str, size: int) -> Array:
+        self.sizes[name] = size
+        return self._graph.input(name, size)
+
+
+class RecordedEffects:
+    """The direct effects of some parameters on a tree without external loads, as a program.
+
+    `changes`: `ParameterChange` by name. Raises `NotRecorded`.
+    """
+
+    def __init__(self, model: SensitiveModel, changes: Mapping[str, Any]) -> None:
+        mechanism, graph = model.mechanism, Graph()
+        graph.limit = _LONGEST
+        sizes = {"q": mechanism.nq, "v": mechanism.nv, "a": mechanism.nv, "parameters": len(changes)}
+        given = {name: graph.input(name, size) for name, size in sizes.items()}
+        twin: Any = mechanism.twin(lambda _: _Asked(mechanism, graph, sizes), moved=False)
+        *state, parameters = given.values()
+        at = SensitivityState(SimpleNamespace(mechanism=twin, nv=model.nv), *state, {}, mechanism.inputs.whole(None))
+        try:
+            effects = {name: change.record(at, x) for (name, change), x in zip(changes.items(), parameters, strict=True)}
+        except (AttributeError, TypeError, ValueError, TooLongError) as error:
+            raise NotRecorded from error
+        if any(effect.turns for effect in effects.values()):
+            raise NotRecorded
+        #: The moves of each parameter, of which the program computes the vectors.
+        self.moves = {name: effect.moves for name, effect in effects.items()}
+        outputs = {name: effect.efforts for name, effect in effects.items()}
+        for name, moves in self.moves.items():
+            outputs |= {f"{name} {k} {part}": getattr(move, part) for k, move in enumerate(moves) for part in _VECTORS}
+        self._values = np.array([change.value for change in changes.values()])
+        self._program = graph.program(sizes, outputs)
+
+    def at(self, mechanism: Any, q: Array, v: Array, a: Array) -> dict[str, Effect]:
+        """Return the effects at stacked states, with stacked numbers."""
+        given = {"q": q, "v": v, "a": a, "parameters": self._values}
+        for name, size in self._program.inputs.items():
+            if name not in given:
+                what, _, port = name.partition(" ")
+                shape, state = ((1, 24), (q, v, a)) if what == "motion" else ((6, size // 6), (q,))
+                motions = np.empty((len(q), *shape))
+                kernel = mechanism.engine.calls.at_ports[port].bound[what]
+                if kernel.at_stack(*state, motions, threads=mechanism.engine.calls.threads) != DONE:
+                    raise NotRecorded
+                given[name] = motions.reshape(len(q), size)
+        found = self._program.evaluate({name: given[name] for name in self._program.inputs})
+        effects = {name: Effect(found[name]) for name in self.moves}
+        for name, moves in self.moves.items():
+            for k, move in enumerate(moves):
+                effects[name].moves.append(move._replace(**{part: found[f"{name} {k} {part}"] for part in _VECTORS}))
+        return effects
+
+
+def efforts_of_moves(movable: Movable, moves: list[Move], q: Array, v: Array, a: Array) -> Array:
+    """Return the changes (batch, moves, nv) of inverse dynamics by moves of places, with stacked numbers.
+
+    Raises `NotRecorded`.
+    """
+    wide, state = movable.stacked(q, v, a)
+    along, changes = np.zeros((3, len(q), len(moves), wide.nv)), np.empty((len(q), len(moves), wide.nv))
+    held = np.empty((len(q), wide.nv))
+    for k, move in enumerate(moves):
+        along[:, :, k, movable.columns(move.place)] = move.displacement, move.rate, move.acceleration
+    calls = wide.engine.calls.stacked
+    if calls["inverse_tangent"](*state, *along, changes) != DONE or calls["inverse"](*state, held) != DONE:
+        raise NotRecorded
+    needed = changes[..., movable.own]
+    for k, move in enumerate(moves):
+        needed[:, k, move.rows] += (move.by_rows * held[:, movable.columns(move.place), None]).sum(axis=1)
+    return needed
