@@ -23,7 +23,7 @@ from titop.solvers.model.derivatives import forward_dynamics_derivatives
 from titop.solvers.model.dynamics import forward_dynamics
 from titop.solvers.model.mechanism import Resolved
 from titop.solvers.sensitivities.inertial_parameters import efforts_by_inertia, refuse_field
-from titop.solvers.sensitivities.recorded_effects import NotRecorded
+from titop.solvers.sensitivities.recorded_effects import NotTogether
 from titop.solvers.sensitivities.sensitivities import Sensitivities
 
 Model = TypeVar("Model", bound=Resolved)
@@ -237,14 +237,22 @@ def _caused(model: Any, needed: Any, q: Any, v: Any, tau: Any, wrenches: Any = N
 
 def _by_state(model: Any, q: Any, v: Any, wrenches: Any, u: Any, of: Sensitivities, **third: Any) -> Mapping[str, Array]:
     """Return sensitivities at a state or at stacked ones: of efforts for accelerations `a`, of accelerations for `tau`."""
-    if axes_of(q) == 2 and len(q) and wrenches is None and u is None:
-        with suppress(NotRecorded):
-            return _together(model, of, {"q": q, "v": v, **third})
-    return _at_state(model, q, v, wrenches, u, of, **third)
+    if wrenches is not None or u is not None:
+        return _at_state(model, q, v, wrenches, u, of, **third)
+    together, left = of.apart
+    found: dict[str, Array] = {}
+    if together:
+        if axes_of(q) == 2 and len(q):
+            with suppress(NotTogether):
+                found = _together(model, of, {"q": q, "v": v, **third})
+        found = found or _alone(model, q, v, of, **third)
+    if left:
+        found |= _at_state(model, q, v, None, None, _sensitivities(model, left, None) if together else of, **third)
+    return {name: found[name] for name in of.asked}
 
 
 def _together(model: Any, of: Sensitivities, states: Mapping[str, Any]) -> dict[str, Array]:
-    """Return sensitivities at stacked states without external loads. Raises `NotRecorded` where these have to go one by one."""
+    """Return sensitivities at stacked states without external loads. Raises `NotTogether` where these have to go one by one."""
     q, v, third = read_states(model.mechanism, states, stacked=True)
     if "a" in states:
         respond = partial(_shared, model.mechanism) if model.is_constrained else lambda needed, *_: needed
@@ -253,18 +261,27 @@ def _together(model: Any, of: Sensitivities, states: Mapping[str, Any]) -> dict[
 
 
 @rowwise
+def _alone(model: Any, q: Any, v: Any, of: Sensitivities, a: Any = None, tau: Any = None) -> dict[str, Array]:
+    """Return sensitivities at a state, of a stack of one."""
+    states = {"q": q, "v": v} | ({"a": a} if tau is None else {"tau": tau})
+    states = dict(zip(states, read_states(model.mechanism, states), strict=True))
+    try:
+        found = _together(model, of, {name: state[None] for name, state in states.items()})
+    except NotTogether:
+        return _at_state(model, wrenches=None, u=None, of=_sensitivities(model, of.apart[0], None), **states)
+    return {name: rows[0] for name, rows in found.items()}
+
+
+@rowwise
 def _at_state(
     model: Any, q: Any, v: Any, wrenches: Any, u: Any, of: Sensitivities, a: Any = None, tau: Any = None
 ) -> dict[str, Array]:
-    """Return sensitivities at a state: those of a stack of one, where they can be."""
-    mechanism, third = model.mechanism, {"a": a} if tau is None else {"tau": tau}
-    q, v, at = read_states(mechanism, {"q": q, "v": v, **third})
-    if wrenches is None and u is None:
-        with suppress(NotRecorded):
-            found = _together(model, of, {"q": q[None], "v": v[None], **dict.fromkeys(third, at[None])})
-            return {name: rows[0] for name, rows in found.items()}
+    """Return sensitivities at a state, under external loads."""
+    mechanism = model.mechanism
     on_ports = {} if wrenches is None else read_wrenches(wrenches, mechanism.ports)
-    return (of.of_efforts if tau is None else of.of_accelerations)(q, v, at, on_ports, mechanism.inputs.whole(u))
+    state = {"q": q, "v": v} | ({"a": a} if tau is None else {"tau": tau})
+    ask = of.of_efforts if tau is None else of.of_accelerations
+    return ask(*read_states(mechanism, state), on_ports, mechanism.inputs.whole(u))
 
 
 def _read_names(model: Resolved, names: Any) -> tuple[str, ...]:

@@ -215,7 +215,7 @@ def stop_efforts(limits: CoordinateLimits, state: SensitivityState) -> Array:
     """Return the efforts (nv) of stops of a coordinate of a body."""
     at_q, at_v = state.model.mechanism.assembly.place(limits.joint)
     effort = limits.effort(state.q[at_q], state.v[at_v])
-    efforts = np.zeros(state.model.nv, np.result_type(effort, float))
+    efforts = np.zeros(state.model.nv, np.result_type(np.asarray(effort), float))
     efforts[at_v] = effort
     return efforts
 
@@ -224,6 +224,10 @@ def _interaction_efforts(interaction: Interaction, state: SensitivityState) -> A
     loop = next(each for each in state.model.mechanism.interactions if each.closure.name == interaction.name)
     u = acting_inputs(state.pushes).get(interaction.name)
     return interaction_efforts(state.model.mechanism, replace(loop, closure=interaction), state.q, state.v, u)
+
+
+def _driven(inputs: Inputs, state: SensitivityState) -> Array:
+    return inputs.matrix(state.model, state.q) @ state.u if state.u.any() else np.zeros(state.model.nv)
 
 
 class ChangedInteraction(ChangedEfforts):
@@ -241,7 +245,7 @@ class ChangedInputs(ChangedEfforts):
     """The efforts of the inputs of actuators and blocks."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, lambda inputs, state: inputs.matrix(state.model, state.q) @ state.u)
+        super().__init__(name, _driven)
 
     def of(self, stepped: Stepped) -> Inputs:
         return Inputs(stepped.assembly)

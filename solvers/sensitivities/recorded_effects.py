@@ -7,12 +7,14 @@ come from kernels. Single states are stacks of one, for the same bits.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.programs.graph import Graph, TooLongError
 from titop.solvers.mechanism.kernel_calls import DONE
@@ -25,8 +27,8 @@ _LONGEST = 4000
 _VECTORS = ("displacement", "rate", "acceleration", "by_rows")
 
 
-class NotRecorded(Exception):
-    """Something cannot be recorded, or has no kernel: each state is asked for."""
+class NotTogether(Exception):
+    """States cannot be computed together: there is no kernel, or one refuses some of them."""
 
 
 class _Asked:
@@ -48,30 +50,37 @@ class _Asked:
 
 
 class RecordedEffects:
-    """The direct effects of some parameters on a tree without external loads, as a program.
+    """The direct effects of some parameters on a system without external loads, as a program.
 
-    `changes`: `ParameterChange` by name. Raises `NotRecorded`.
+    - `changes`: `ParameterChange` by name;
+    - `moves`: the moves of each parameter that is recorded, whose vectors the program computes;
+    - `left`: the names of those that cannot be.
     """
 
     def __init__(self, model: SensitiveModel, changes: Mapping[str, Any]) -> None:
         mechanism, graph = model.mechanism, Graph()
-        graph.limit = _LONGEST
         sizes = {"q": mechanism.nq, "v": mechanism.nv, "a": mechanism.nv, "parameters": len(changes)}
         given = {name: graph.input(name, size) for name, size in sizes.items()}
         twin: Any = mechanism.twin(lambda _: _Asked(mechanism, graph, sizes), moved=False)
         *state, parameters = given.values()
         at = SensitivityState(SimpleNamespace(mechanism=twin, nv=model.nv), *state, {}, mechanism.inputs.whole(None))
-        try:
-            effects = {name: change.record(at, x) for (name, change), x in zip(changes.items(), parameters, strict=True)}
-        except (AttributeError, TypeError, ValueError, TooLongError) as error:
-            raise NotRecorded from error
-        if any(effect.turns for effect in effects.values()):
-            raise NotRecorded
-        #: The moves of each parameter, of which the program computes the vectors.
-        self.moves = {name: effect.moves for name, effect in effects.items()}
-        outputs = {name: effect.efforts for name, effect in effects.items()}
-        for name, moves in self.moves.items():
-            outputs |= {f"{name} {k} {part}": getattr(move, part) for k, move in enumerate(moves) for part in _VECTORS}
+        self.moves, self.left, outputs = dict[str, list[Move]](), set[str](), dict[str, Array]()
+        long = set[str]()
+        for (name, change), parameter in zip(changes.items(), parameters, strict=True):
+            graph.limit, effect = len(graph.values) + _LONGEST, None
+            try:
+                effect = change.record(at, parameter) if owner_of(name) not in long else None
+            except TooLongError:
+                long.add(owner_of(name))
+            except (AttributeError, TypeError, ValueError):  # of functions that look at numbers, and of kernels
+                pass
+            if effect is None or effect.turns or (mechanism.is_constrained and effect.moves):
+                self.left.add(name)
+                continue
+            self.moves[name], outputs[name] = effect.moves, effect.efforts
+            for k, move in enumerate(effect.moves):
+                outputs |= {f"{name} {k} {part}": getattr(move, part) for part in _VECTORS}
+        graph.limit = math.inf
         self._values = np.array([change.value for change in changes.values()])
         self._program = graph.program(sizes, outputs)
 
@@ -85,7 +94,7 @@ class RecordedEffects:
                 motions = np.empty((len(q), *shape))
                 kernel = mechanism.engine.calls.at_ports[port].bound[what]
                 if kernel.at_stack(*state, motions, threads=mechanism.engine.calls.threads) != DONE:
-                    raise NotRecorded
+                    raise NotTogether
                 given[name] = motions.reshape(len(q), size)
         found = self._program.evaluate({name: given[name] for name in self._program.inputs})
         effects = {name: Effect(found[name]) for name in self.moves}
@@ -98,7 +107,7 @@ class RecordedEffects:
 def efforts_of_moves(movable: Movable, moves: list[Move], q: Array, v: Array, a: Array) -> Array:
     """Return the changes (batch, moves, nv) of inverse dynamics by moves of places, with stacked numbers.
 
-    Raises `NotRecorded`.
+    Raises `NotTogether`.
     """
     wide, state = movable.stacked(q, v, a)
     along, changes = np.zeros((3, len(q), len(moves), wide.nv)), np.empty((len(q), len(moves), wide.nv))
@@ -107,7 +116,7 @@ def efforts_of_moves(movable: Movable, moves: list[Move], q: Array, v: Array, a:
         along[:, :, k, movable.columns(move.place)] = move.displacement, move.rate, move.acceleration
     calls = wide.engine.calls.stacked
     if calls["inverse_tangent"](*state, *along, changes) != DONE or calls["inverse"](*state, held) != DONE:
-        raise NotRecorded
+        raise NotTogether
     needed = changes[..., movable.own]
     for k, move in enumerate(moves):
         needed[:, k, move.rows] += (move.by_rows * held[:, movable.columns(move.place), None]).sum(axis=1)

@@ -9,6 +9,7 @@ are differentiated by finite differences.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
@@ -34,6 +35,7 @@ from titop.graph.network.assembly import Assembly
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.branch import rank_near
 from titop.solvers.constraints.multipliers import Shares
+from titop.solvers.mechanism.kernel_calls import DONE
 from titop.solvers.mechanism.movable_ports import MovablePlace
 from titop.solvers.sensitivities.changed_parts import (
     ChangedClosure,
@@ -54,7 +56,7 @@ from titop.solvers.sensitivities.changed_parts import (
 )
 from titop.solvers.sensitivities.effects import Effect, Movable, SensitiveModel, SensitivityState, Stepped
 from titop.solvers.sensitivities.inertial_parameters import efforts_by_inertia, inertial_effort_derivatives
-from titop.solvers.sensitivities.recorded_effects import NotRecorded, RecordedEffects, efforts_of_moves
+from titop.solvers.sensitivities.recorded_effects import NotTogether, RecordedEffects, efforts_of_moves
 from titop.solvers.signals.grammar import CAUSE, read_name
 from titop.solvers.signals.quantities import Kind
 
@@ -288,48 +290,60 @@ class Sensitivities:
         return _together(self._changes(state, closed), accelerated)
 
     @cached_property
-    def recorded(self) -> RecordedEffects | None:
-        """The direct effects of the parameters that are no inertia, without external loads; None where states go one by one."""
+    def _recorded(self) -> RecordedEffects:
+        """The direct effects of the parameters that are neither inertias nor gravity, without external loads."""
+        apart = {*self.model.mechanism.inertial.places, *self._weighing}
+        return RecordedEffects(self.model, {name: change for name, change in self._parameters.items() if name not in apart})
+
+    @cached_property
+    def _weighing(self) -> dict[str, Any]:
+        """The mechanism in a unit of gravity, for each component of it."""
         mechanism = self.model.mechanism
-        others = {name: self._parameters[name] for name in self._parameters if name not in mechanism.inertial.places}
-        try:
-            recorded = RecordedEffects(self.model, others) if mechanism.engine.calls.kernels is not None else None
-        except NotRecorded:
-            return None
-        return None if recorded and mechanism.is_constrained and any(recorded.moves.values()) else recorded
+        axes = {f"gravity.{axis}": unit for axis, unit in zip("xyz", np.eye(3), strict=True) if f"gravity.{axis}" in self._parameters}
+        return {name: mechanism.with_assembly(replace(mechanism.assembly, gravity=unit)) for name, unit in axes.items()}
+
+    @cached_property
+    def apart(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The names of which `at_stack` has the sensitivities, without external loads, and the others."""
+        calls = self.model.mechanism.engine.calls
+        if calls.kernels is None or calls.efforts.in_python:
+            return (), self.asked
+        left = tuple(name for name in self.asked if not self._recorded.left.isdisjoint(self._shares.get(name, (name,))))
+        return tuple(name for name in self.asked if name not in left), left
 
     def at_stack(
         self, q: Array, v: Array, a: Array, respond: Callable[[Array, Array, Array], Array | None]
     ) -> dict[str, Array]:
-        """Return what follows from the changes (batch, m, nv) of inverse dynamics at stacked states, by name.
+        """Return what follows from the changes (batch, m, nv) of inverse dynamics at stacked states, by name, if not `apart`.
 
-        Raises `NotRecorded` where states have to go one by one.
+        Raises `NotTogether` where states have to go one by one.
         """
         mechanism, rows = self.model.mechanism, dict[str, Array]()
-        if self.recorded is None:
-            raise NotRecorded
         inertial = tuple(name for name in self.names if name in mechanism.inertial.places)
         if inertial:
             rows |= dict(zip(inertial, efforts_by_inertia(mechanism, True, inertial, q, v, a).swapaxes(0, 1), strict=True))
-        effects = self.recorded.at(mechanism, q, v, a)
+        for name, weighing in self._weighing.items():
+            nothing, rows[name] = np.zeros(v.shape), np.empty(v.shape)
+            if weighing.engine.calls.stacked["gravity_effects"](q, nothing, nothing, rows[name]) != DONE:
+                raise NotTogether
+        effects = self._recorded.at(mechanism, q, v, a)
         rows |= {name: effect.efforts for name, effect in effects.items()}
         if moves := [(name, move) for name, effect in effects.items() for move in effect.moves]:
             movable = self._movable_at({move.place for _, move in moves})
             by_move = efforts_of_moves(movable, [move for _, move in moves], q, v, a)
             for k, (name, _) in enumerate(moves):
                 rows[name] = rows[name] + by_move[:, k]
-        changes = []
         for name in self.asked:
             if name in self._shares:
-                changes.append(sum((share * rows[part] for part, share in self._shares[name].items()), np.zeros(v.shape))[:, None])
-            else:
-                changes.append(rows[name][:, None] if name in rows else -self._pushes(name, q))
-        found = respond(np.concatenate([np.zeros((len(q), 0, self.model.nv)), *changes], axis=1), q, v)
+                rows[name] = sum((share * rows[part] for part, share in self._shares[name].items()), np.zeros(v.shape))
+        names = self.apart[0]
+        changes = [rows[name][:, None] if name in rows else -self._pushes(name, q) for name in names]
+        found = respond(np.concatenate(changes, axis=1), q, v)
         if found is None:
-            raise NotRecorded
+            raise NotTogether
         parts = np.split(found, np.cumsum([change.shape[1] for change in changes])[:-1], axis=1)
-        single = [name in self._shares or name in rows or self._causes[name].kind == Kind.INPUT for name in self.asked]
-        pairs = zip(self.asked, parts, single, strict=True)
+        single = [name in rows or self._causes[name].kind == Kind.INPUT for name in names]
+        pairs = zip(names, parts, single, strict=True)
         return {name: part[:, 0] if is_single else part.swapaxes(1, 2) for name, part, is_single in pairs}
 
     def _closed(self, q: Array, v: Array, rank: int, needed: Array, unknown: Array) -> _Closed:
