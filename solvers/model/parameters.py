@@ -226,13 +226,14 @@ def _shared(mechanism: Any, needed: Any, q: Any, v: Any) -> Array | None:
 
 def _caused(model: Any, needed: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, u: Any = None) -> Array:
     """Return the changes (m, nv) of accelerations with which efforts `needed` in addition (m, nv) are there without these."""
-    mechanism, stacked = model.mechanism, needed.reshape(-1, *needed.shape[-2:])
+    mechanism, stacked = model.mechanism, needed[None] if needed.ndim == 2 else needed
     if mechanism.is_constrained:
         by_tau = forward_dynamics_derivatives(model, q, v, tau, wrenches, u=u)[2]
         caused = -np.matmul(stacked, by_tau.swapaxes(-1, -2))
     else:
-        caused = mechanism.engine.dynamics.responses(mechanism._read_q(q, stacked=True).reshape(-1, model.nq), -stacked)
-    return caused.reshape(needed.shape)
+        q = mechanism._read_q(q, stacked=True)
+        caused = mechanism.engine.dynamics.responses(q[None] if q.ndim == 1 else q, -stacked)
+    return caused[0] if needed.ndim == 2 else caused
 
 
 def _by_state(model: Any, q: Any, v: Any, wrenches: Any, u: Any, of: Sensitivities, **third: Any) -> Mapping[str, Array]:
@@ -251,22 +252,27 @@ def _by_state(model: Any, q: Any, v: Any, wrenches: Any, u: Any, of: Sensitiviti
     return {name: found[name] for name in of.asked}
 
 
-def _together(model: Any, of: Sensitivities, states: Mapping[str, Any]) -> dict[str, Array]:
-    """Return sensitivities at stacked states without external loads. Raises `NotTogether` where these have to go one by one."""
+def _together(model: Any, of: Sensitivities, states: Mapping[str, Any], a: Array | None = None) -> dict[str, Array]:
+    """Return sensitivities at stacked states without external loads. Raises `NotTogether` where these have to go one by one.
+
+    `a`: the accelerations under the efforts, if they are known.
+    """
     q, v, third = read_states(model.mechanism, states, stacked=True)
     if "a" in states:
         respond = partial(_shared, model.mechanism) if model.is_constrained else lambda needed, *_: needed
         return of.at_stack(q, v, third, respond)
-    return of.at_stack(q, v, forward_dynamics(model, q, v, third), lambda needed, *_: _caused(model, needed, q, v, third))
+    a = forward_dynamics(model, q, v, third) if a is None else a
+    return of.at_stack(q, v, a, lambda needed, *_: _caused(model, needed, q, v, third))
 
 
 @rowwise
 def _alone(model: Any, q: Any, v: Any, of: Sensitivities, a: Any = None, tau: Any = None) -> dict[str, Array]:
     """Return sensitivities at a state, of a stack of one."""
-    states = {"q": q, "v": v} | ({"a": a} if tau is None else {"tau": tau})
-    states = dict(zip(states, read_states(model.mechanism, states), strict=True))
+    given = {"q": q, "v": v} | ({"a": a} if tau is None else {"tau": tau})
+    states = dict(zip(given, read_states(model.mechanism, given), strict=True))
+    under = None if tau is None else forward_dynamics(model, **states)[None]
     try:
-        found = _together(model, of, {name: state[None] for name, state in states.items()})
+        found = _together(model, of, {name: state[None] for name, state in states.items()}, under)
     except NotTogether:
         return _at_state(model, wrenches=None, u=None, of=_sensitivities(model, of.apart[0], None), **states)
     return {name: rows[0] for name, rows in found.items()}

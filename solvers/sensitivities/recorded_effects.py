@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,7 +20,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.programs.graph import Graph, TooLongError
 from titop.solvers.mechanism.kernel_calls import DONE
 from titop.solvers.mechanism.port_motion import PortMotion
-from titop.solvers.sensitivities.effects import Effect, Movable, Move, SensitiveModel, SensitivityState
+from titop.solvers.sensitivities.effects import Movable, Move, SensitiveModel, SensitivityState
 
 #: So many operations are recorded at most: evaluated one by one, more take longer than kernels and blocks do.
 _LONGEST = 4000
@@ -58,7 +59,7 @@ class RecordedEffects:
     """
 
     def __init__(self, model: SensitiveModel, changes: Mapping[str, Any]) -> None:
-        mechanism, graph = model.mechanism, Graph()
+        self._model, mechanism, graph = model, model.mechanism, Graph()
         sizes = {"q": mechanism.nq, "v": mechanism.nv, "a": mechanism.nv, "parameters": len(changes)}
         given = {name: graph.input(name, size) for name, size in sizes.items()}
         twin: Any = mechanism.twin(lambda _: _Asked(mechanism, graph, sizes), moved=False)
@@ -84,40 +85,45 @@ class RecordedEffects:
         self._values = np.array([change.value for change in changes.values()])
         self._program = graph.program(sizes, outputs)
 
-    def at(self, mechanism: Any, q: Array, v: Array, a: Array) -> dict[str, Effect]:
-        """Return the effects at stacked states, with stacked numbers."""
-        given = {"q": q, "v": v, "a": a, "parameters": self._values}
+    def at(self, q: Array, v: Array, a: Array) -> dict[str, Array]:
+        """Return the changes (batch, nv) of inverse dynamics at stacked states, by name. Raises `NotTogether`."""
+        given, calls = {"q": q, "v": v, "a": a, "parameters": self._values}, self._model.mechanism.engine.calls
         for name, size in self._program.inputs.items():
             if name not in given:
                 what, _, port = name.partition(" ")
                 shape, state = ((1, 24), (q, v, a)) if what == "motion" else ((6, size // 6), (q,))
-                motions = np.empty((len(q), *shape))
-                kernel = mechanism.engine.calls.at_ports[port].bound[what]
-                if kernel.at_stack(*state, motions, threads=mechanism.engine.calls.threads) != DONE:
+                asked = np.empty((len(q), *shape))
+                if calls.at_ports[port].bound[what].at_stack(*state, asked, threads=calls.threads) != DONE:
                     raise NotTogether
-                given[name] = motions.reshape(len(q), size)
+                given[name] = asked.reshape(len(q), size)
         found = self._program.evaluate({name: given[name] for name in self._program.inputs})
-        effects = {name: Effect(found[name]) for name in self.moves}
-        for name, moves in self.moves.items():
-            for k, move in enumerate(moves):
-                effects[name].moves.append(move._replace(**{part: found[f"{name} {k} {part}"] for part in _VECTORS}))
-        return effects
+        changes = {name: found[name] for name in self.moves}
+        numbers = [
+            (name, move._replace(**{part: found[f"{name} {k} {part}"] for part in _VECTORS}))
+            for name, moves in self.moves.items()
+            for k, move in enumerate(moves)
+        ]
+        if numbers:
+            by_move = self._followed([move for _, move in numbers], q, v, a)
+            for k, (name, _) in enumerate(numbers):
+                changes[name] = changes[name] + by_move[:, k]
+        return changes
 
+    @cached_property
+    def _movable(self) -> Movable:
+        return Movable(self._model, {move.place for moves in self.moves.values() for move in moves})
 
-def efforts_of_moves(movable: Movable, moves: list[Move], q: Array, v: Array, a: Array) -> Array:
-    """Return the changes (batch, moves, nv) of inverse dynamics by moves of places, with stacked numbers.
-
-    Raises `NotTogether`.
-    """
-    wide, state = movable.stacked(q, v, a)
-    along, changes = np.zeros((3, len(q), len(moves), wide.nv)), np.empty((len(q), len(moves), wide.nv))
-    held = np.empty((len(q), wide.nv))
-    for k, move in enumerate(moves):
-        along[:, :, k, movable.columns(move.place)] = move.displacement, move.rate, move.acceleration
-    calls = wide.engine.calls.stacked
-    if calls["inverse_tangent"](*state, *along, changes) != DONE or calls["inverse"](*state, held) != DONE:
-        raise NotTogether
-    needed = changes[..., movable.own]
-    for k, move in enumerate(moves):
-        needed[:, k, move.rows] += (move.by_rows * held[:, movable.columns(move.place), None]).sum(axis=1)
-    return needed
+    def _followed(self, moves: list[Move], q: Array, v: Array, a: Array) -> Array:
+        """Return the changes (batch, moves, nv) of inverse dynamics by moves of places, with stacked numbers."""
+        movable = self._movable
+        wide, state = movable.stacked(q, v, a)
+        along, changes = np.zeros((3, len(q), len(moves), wide.nv)), np.empty((len(q), len(moves), wide.nv))
+        held, calls = np.empty((len(q), wide.nv)), wide.engine.calls.stacked
+        for k, move in enumerate(moves):
+            along[:, :, k, movable.columns(move.place)] = move.displacement, move.rate, move.acceleration
+        if calls["inverse_tangent"](*state, *along, changes) != DONE or calls["inverse"](*state, held) != DONE:
+            raise NotTogether
+        needed = changes[..., movable.own]
+        for k, move in enumerate(moves):
+            needed[:, k, move.rows] += (move.by_rows * held[:, movable.columns(move.place), None]).sum(axis=1)
+        return needed

@@ -56,7 +56,7 @@ from titop.solvers.sensitivities.changed_parts import (
 )
 from titop.solvers.sensitivities.effects import Effect, Movable, SensitiveModel, SensitivityState, Stepped
 from titop.solvers.sensitivities.inertial_parameters import efforts_by_inertia, inertial_effort_derivatives
-from titop.solvers.sensitivities.recorded_effects import NotTogether, RecordedEffects, efforts_of_moves
+from titop.solvers.sensitivities.recorded_effects import NotTogether, RecordedEffects
 from titop.solvers.signals.grammar import CAUSE, read_name
 from titop.solvers.signals.quantities import Kind
 
@@ -326,13 +326,7 @@ class Sensitivities:
             nothing, rows[name] = np.zeros(v.shape), np.empty(v.shape)
             if weighing.engine.calls.stacked["gravity_effects"](q, nothing, nothing, rows[name]) != DONE:
                 raise NotTogether
-        effects = self._recorded.at(mechanism, q, v, a)
-        rows |= {name: effect.efforts for name, effect in effects.items()}
-        if moves := [(name, move) for name, effect in effects.items() for move in effect.moves]:
-            movable = self._movable_at({move.place for _, move in moves})
-            by_move = efforts_of_moves(movable, [move for _, move in moves], q, v, a)
-            for k, (name, _) in enumerate(moves):
-                rows[name] = rows[name] + by_move[:, k]
+        rows |= self._recorded.at(q, v, a)
         for name in self.asked:
             if name in self._shares:
                 rows[name] = sum((share * rows[part] for part, share in self._shares[name].items()), np.zeros(v.shape))
