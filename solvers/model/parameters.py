@@ -17,7 +17,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
 from titop.blocks.bodies.inertial_numbers import NAMES, inertial_numbers, own_numbers
 from titop.solvers.arguments.reading import read_state, read_wrenches
-from titop.solvers.arguments.rowwise import read_states, rowwise
+from titop.solvers.arguments.rowwise import read_stack, read_states, rowwise
 from titop.solvers.mechanism.kernel_calls import DONE
 from titop.solvers.model.derivatives import forward_dynamics_derivatives
 from titop.solvers.model.dynamics import forward_dynamics
@@ -238,43 +238,52 @@ def _caused(model: Any, needed: Any, q: Any, v: Any, tau: Any, wrenches: Any = N
 
 def _by_state(model: Any, q: Any, v: Any, wrenches: Any, u: Any, of: Sensitivities, **third: Any) -> Mapping[str, Array]:
     """Return sensitivities at a state or at stacked ones: of efforts for accelerations `a`, of accelerations for `tau`."""
-    if wrenches is not None or u is not None:
-        return _at_state(model, q, v, wrenches, u, of, **third)
-    together, left = of.apart
+    together, left = of.apart[wrenches is not None or u is not None]
     found: dict[str, Array] = {}
     if together:
         if axes_of(q) == 2 and len(q):
             with suppress(NotTogether):
-                found = _together(model, of, {"q": q, "v": v, **third})
-        found = found or _alone(model, q, v, of, **third)
+                found = _together(model, of, {"q": q, "v": v, **third}, wrenches, u)
+        found = found or _alone(model, q, v, wrenches, u, of, **third)
     if left:
-        found |= _at_state(model, q, v, None, None, _sensitivities(model, left, None) if together else of, **third)
+        alone = _sensitivities(model, left, wrenches) if together else of
+        found |= _at_state(model, q, v, wrenches, u, alone, **third)
     return {name: found[name] for name in of.asked}
 
 
-def _together(model: Any, of: Sensitivities, states: Mapping[str, Any], a: Array | None = None) -> dict[str, Array]:
-    """Return sensitivities at stacked states without external loads. Raises `NotTogether` where these have to go one by one.
+def _together(
+    model: Any, of: Sensitivities, states: Mapping[str, Any], wrenches: Any, u: Any, known: Array | None = None
+) -> dict[str, Array]:
+    """Return sensitivities at stacked states. Raises `NotTogether` where these have to go one by one.
 
-    `a`: the accelerations under the efforts, if they are known.
+    `known`: the accelerations under the efforts, where they have been computed.
     """
-    q, v, third = read_states(model.mechanism, states, stacked=True)
-    if "a" in states:
-        respond = partial(_shared, model.mechanism) if model.is_constrained else lambda needed, *_: needed
-        return of.at_stack(q, v, third, respond)
-    a = forward_dynamics(model, q, v, third) if a is None else a
-    return of.at_stack(q, v, a, lambda needed, *_: _caused(model, needed, q, v, third))
+    mechanism, loaded = model.mechanism, wrenches is not None or u is not None
+    q, v, third = read_states(mechanism, states, stacked=True)
+    if "tau" in states:
+        a = forward_dynamics(model, q, v, third, wrenches, u=u) if known is None else known
+        return of.at_stack(q, v, a, loaded, lambda needed, *_: _caused(model, needed, q, v, third, wrenches, u))
+    if loaded:  # which only have to be sound
+        acting = read_stack(mechanism, {"q": q, "v": v, "a": third}, wrenches, u).wrenches or {}
+        read_wrenches({port: wrench[0] if axes_of(wrench) == 2 else wrench for port, wrench in acting.items()}, mechanism.ports)
+        mechanism.inputs.whole(u)
+    respond = partial(_shared, mechanism) if model.is_constrained else lambda needed, *_: needed
+    return of.at_stack(q, v, third, loaded, respond)
 
 
 @rowwise
-def _alone(model: Any, q: Any, v: Any, of: Sensitivities, a: Any = None, tau: Any = None) -> dict[str, Array]:
+def _alone(
+    model: Any, q: Any, v: Any, wrenches: Any, u: Any, of: Sensitivities, a: Any = None, tau: Any = None
+) -> dict[str, Array]:
     """Return sensitivities at a state, of a stack of one."""
     given = {"q": q, "v": v} | ({"a": a} if tau is None else {"tau": tau})
     states = dict(zip(given, read_states(model.mechanism, given), strict=True))
-    under = None if tau is None else forward_dynamics(model, **states)[None]
+    known = None if tau is None else forward_dynamics(model, *states.values(), wrenches, u=u)[None]
     try:
-        found = _together(model, of, {name: state[None] for name, state in states.items()}, under)
+        found = _together(model, of, {name: state[None] for name, state in states.items()}, wrenches, u, known)
     except NotTogether:
-        return _at_state(model, wrenches=None, u=None, of=_sensitivities(model, of.apart[0], None), **states)
+        names = of.apart[wrenches is not None or u is not None][0]
+        return _at_state(model, wrenches=wrenches, u=u, of=_sensitivities(model, names, wrenches), **states)
     return {name: rows[0] for name, rows in found.items()}
 
 
@@ -282,7 +291,7 @@ def _alone(model: Any, q: Any, v: Any, of: Sensitivities, a: Any = None, tau: An
 def _at_state(
     model: Any, q: Any, v: Any, wrenches: Any, u: Any, of: Sensitivities, a: Any = None, tau: Any = None
 ) -> dict[str, Array]:
-    """Return sensitivities at a state, under external loads."""
+    """Return sensitivities at a state, from each block."""
     mechanism = model.mechanism
     on_ports = {} if wrenches is None else read_wrenches(wrenches, mechanism.ports)
     state = {"q": q, "v": v} | ({"a": a} if tau is None else {"tau": tau})

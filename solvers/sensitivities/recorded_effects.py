@@ -51,11 +51,12 @@ class _Asked:
 
 
 class RecordedEffects:
-    """The direct effects of some parameters on a system without external loads, as a program.
+    """The direct effects of some parameters on a system, without external loads, as a program.
 
     - `changes`: `ParameterChange` by name;
     - `moves`: the moves of each parameter that is recorded, whose vectors the program computes;
-    - `left`: the names of those that cannot be.
+    - `left`: the names of those that cannot be;
+    - `loaded`: of these, and of those whose effects depend on external loads.
     """
 
     def __init__(self, model: SensitiveModel, changes: Mapping[str, Any]) -> None:
@@ -81,12 +82,16 @@ class RecordedEffects:
             self.moves[name], outputs[name] = effect.moves, effect.efforts
             for k, move in enumerate(effect.moves):
                 outputs |= {f"{name} {k} {part}": getattr(move, part) for part in _VECTORS}
+        self.loaded = self.left | {name for name, moves in self.moves.items() if moves or changes[name].is_driven}
         graph.limit = math.inf
         self._values = np.array([change.value for change in changes.values()])
         self._program = graph.program(sizes, outputs)
 
-    def at(self, q: Array, v: Array, a: Array) -> dict[str, Array]:
-        """Return the changes (batch, nv) of inverse dynamics at stacked states, by name. Raises `NotTogether`."""
+    def at(self, q: Array, v: Array, a: Array, loaded: bool) -> dict[str, Array]:
+        """Return the changes (batch, nv) of inverse dynamics at stacked states, by name; if `loaded` without moves.
+
+        Raises `NotTogether`.
+        """
         given, calls = {"q": q, "v": v, "a": a, "parameters": self._values}, self._model.mechanism.engine.calls
         for name, size in self._program.inputs.items():
             if name not in given:
@@ -103,7 +108,7 @@ class RecordedEffects:
             for name, moves in self.moves.items()
             for k, move in enumerate(moves)
         ]
-        if numbers:
+        if numbers and not loaded:
             by_move = self._followed([move for _, move in numbers], q, v, a)
             for k, (name, _) in enumerate(numbers):
                 changes[name] = changes[name] + by_move[:, k]

@@ -91,6 +91,14 @@ class ParameterChange:
             changed.add(effect, state, [jacobian(number, [parameter])[..., 0] for number in numbers])
         return effect
 
+    @property
+    def is_driven(self) -> bool:
+        """Whether its effects depend on inputs, or on first-order states behind these."""
+        interactions = (self._assembly.blocks[part.name] for part in self._changed if isinstance(part, ChangedInteraction))
+        return any(isinstance(part, ChangedInputs) for part in self._changed) or any(
+            each.inputs or each.state_names for each in interactions
+        )
+
     @cached_property
     def _changed(self) -> list[ChangedPart]:
         """The changed parts; none for a parameter of a sensor."""
@@ -303,18 +311,24 @@ class Sensitivities:
         return {name: mechanism.with_assembly(replace(mechanism.assembly, gravity=unit)) for name, unit in axes.items()}
 
     @cached_property
-    def apart(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The names of which `at_stack` has the sensitivities, without external loads, and the others."""
+    def apart(self) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+        """The names of which `at_stack` has the sensitivities and the others: without external loads, and under these."""
         calls = self.model.mechanism.engine.calls
         if calls.kernels is None or calls.efforts.in_python:
-            return (), self.asked
-        left = tuple(name for name in self.asked if not self._recorded.left.isdisjoint(self._shares.get(name, (name,))))
-        return tuple(name for name in self.asked if name not in left), left
+            return ((), self.asked), ((), self.asked)
+
+        def split(left: set[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+            alone = [name for name in self.asked if not left.isdisjoint(self._shares.get(name, (name,)))]
+            return tuple(name for name in self.asked if name not in alone), tuple(alone)
+
+        return split(self._recorded.left), split(self._recorded.loaded)
 
     def at_stack(
-        self, q: Array, v: Array, a: Array, respond: Callable[[Array, Array, Array], Array | None]
+        self, q: Array, v: Array, a: Array, loaded: bool, respond: Callable[[Array, Array, Array], Array | None]
     ) -> dict[str, Array]:
         """Return what follows from the changes (batch, m, nv) of inverse dynamics at stacked states, by name, if not `apart`.
+
+        `loaded`: whether there are external loads.
 
         Raises `NotTogether` where states have to go one by one.
         """
@@ -326,11 +340,11 @@ class Sensitivities:
             nothing, rows[name] = np.zeros(v.shape), np.empty(v.shape)
             if weighing.engine.calls.stacked["gravity_effects"](q, nothing, nothing, rows[name]) != DONE:
                 raise NotTogether
-        rows |= self._recorded.at(q, v, a)
+        rows |= self._recorded.at(q, v, a, loaded)
         for name in self.asked:
             if name in self._shares:
                 rows[name] = sum((share * rows[part] for part, share in self._shares[name].items()), np.zeros(v.shape))
-        names = self.apart[0]
+        names = self.apart[loaded][0]
         changes = [rows[name][:, None] if name in rows else -self._pushes(name, q) for name in names]
         found = respond(np.concatenate(changes, axis=1), q, v)
         if found is None:
