@@ -23,7 +23,7 @@ from titop.solvers.model.derivatives import forward_dynamics_derivatives
 from titop.solvers.model.dynamics import forward_dynamics
 from titop.solvers.model.mechanism import Resolved
 from titop.solvers.sensitivities.inertial_parameters import efforts_by_inertia, refuse_field
-from titop.solvers.sensitivities.recorded_effects import NotTogether
+from titop.solvers.sensitivities.recorded_effects import ApartError
 from titop.solvers.sensitivities.sensitivities import Sensitivities
 
 Model = TypeVar("Model", bound=Resolved)
@@ -242,7 +242,7 @@ def _by_state(model: Any, q: Any, v: Any, wrenches: Any, u: Any, of: Sensitiviti
     found: dict[str, Array] = {}
     if together:
         if axes_of(q) == 2 and len(q):
-            with suppress(NotTogether):
+            with suppress(ApartError):
                 found = _together(model, of, {"q": q, "v": v, **third}, wrenches, u)
         found = found or _alone(model, q, v, wrenches, u, of, **third)
     if left:
@@ -254,7 +254,7 @@ def _by_state(model: Any, q: Any, v: Any, wrenches: Any, u: Any, of: Sensitiviti
 def _together(
     model: Any, of: Sensitivities, states: Mapping[str, Any], wrenches: Any, u: Any, known: Array | None = None
 ) -> dict[str, Array]:
-    """Return sensitivities at stacked states. Raises `NotTogether` where these have to go one by one.
+    """Return sensitivities at stacked states. Raises `ApartError` where these have to go one by one.
 
     `known`: the accelerations under the efforts, where they have been computed.
     """
@@ -281,7 +281,7 @@ def _alone(
     known = None if tau is None else forward_dynamics(model, *states.values(), wrenches, u=u)[None]
     try:
         found = _together(model, of, {name: state[None] for name, state in states.items()}, wrenches, u, known)
-    except NotTogether:
+    except ApartError:
         names = of.apart[wrenches is not None or u is not None][0]
         return _at_state(model, wrenches=wrenches, u=u, of=_sensitivities(model, names, wrenches), **states)
     return {name: rows[0] for name, rows in found.items()}

@@ -58,7 +58,7 @@ def refuse_field(field: Any) -> None:
 def efforts_by_inertia(mechanism: Any, own: bool, names: tuple[str, ...], q: Any, v: Any, a: Any) -> Array:
     """Return the efforts (m, nv) of inverse dynamics a unit of each of m numbers of bodies; stacked for stacked states.
 
-    The numbers are if `own` the named masses, centres of mass and inertias, otherwise all inertial parameters of the named bodies.
+    The numbers are if `own` the named masses, centres of mass and inertias, otherwise all inertial parameters of the bodies.
     """
     if type(q) is type(v) is type(a) is np.ndarray and q.ndim:
         rows = np.empty((*q.shape[:-1], len(names) if own else len(NAMES) * len(names), mechanism.nv))

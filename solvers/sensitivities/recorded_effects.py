@@ -1,8 +1,8 @@
 """Sensitivities at stacked states, without a loop over these: the direct effects of parameters as programs.
 
-What a parameter changes directly is recorded with numbers of the state that are not known yet, differentiated, and evaluated at
-all states at once; the motions of ports and their Jacobians, the response to moving ports, and what follows from changed efforts
-come from kernels. Single states are stacks of one, for the same bits.
+What a parameter changes directly is recorded with numbers of the state that are not known yet, differentiated, and evaluated
+at all states at once; the motions of ports and their Jacobians, the response to moving ports, and what follows from changed
+efforts come from kernels. Single states are stacks of one, for the same bits.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LONGEST = 4000
 _VECTORS = ("displacement", "rate", "acceleration", "by_rows")
 
 
-class NotTogether(Exception):
+class ApartError(Exception):
     """States cannot be computed together: there is no kernel, or one refuses some of them."""
 
 
@@ -36,7 +36,8 @@ class _Asked:
     """An engine whose ports' motions are not known yet; it remembers which are asked for."""
 
     def __init__(self, mechanism: Any, graph: Graph, sizes: dict[str, int]) -> None:
-        self.assembly, self.observations, self._graph, self.sizes, self._nv = mechanism.assembly, self, graph, sizes, mechanism.nv
+        self.assembly, self._nv, self.observations = mechanism.assembly, mechanism.nv, self
+        self._graph, self._sizes = graph, sizes
 
     def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
         rotation, position, twist, acceleration = np.split(self._input(f"motion {port}", 24), (9, 12, 18))
@@ -46,7 +47,7 @@ class _Asked:
         return self._input(f"jacobian {port}", 6 * self._nv).reshape(6, self._nv)
 
     def _input(self, name: str, size: int) -> Array:
-        self.sizes[name] = size
+        self._sizes[name] = size
         return self._graph.input(name, size)
 
 
@@ -90,7 +91,7 @@ class RecordedEffects:
     def at(self, q: Array, v: Array, a: Array, loaded: bool) -> dict[str, Array]:
         """Return the changes (batch, nv) of inverse dynamics at stacked states, by name; if `loaded` without moves.
 
-        Raises `NotTogether`.
+        Raises `ApartError`.
         """
         given, calls = {"q": q, "v": v, "a": a, "parameters": self._values}, self._model.mechanism.engine.calls
         for name, size in self._program.inputs.items():
@@ -99,7 +100,7 @@ class RecordedEffects:
                 shape, state = ((1, 24), (q, v, a)) if what == "motion" else ((6, size // 6), (q,))
                 asked = np.empty((len(q), *shape))
                 if calls.at_ports[port].bound[what].at_stack(*state, asked, threads=calls.threads) != DONE:
-                    raise NotTogether
+                    raise ApartError
                 given[name] = asked.reshape(len(q), size)
         found = self._program.evaluate({name: given[name] for name in self._program.inputs})
         changes = {name: found[name] for name in self.moves}
@@ -127,7 +128,7 @@ class RecordedEffects:
         for k, move in enumerate(moves):
             along[:, :, k, movable.columns(move.place)] = move.displacement, move.rate, move.acceleration
         if calls["inverse_tangent"](*state, *along, changes) != DONE or calls["inverse"](*state, held) != DONE:
-            raise NotTogether
+            raise ApartError
         needed = changes[..., movable.own]
         for k, move in enumerate(moves):
             needed[:, k, move.rows] += (move.by_rows * held[:, movable.columns(move.place), None]).sum(axis=1)

@@ -56,7 +56,7 @@ from titop.solvers.sensitivities.changed_parts import (
 )
 from titop.solvers.sensitivities.effects import Effect, Movable, SensitiveModel, SensitivityState, Stepped
 from titop.solvers.sensitivities.inertial_parameters import efforts_by_inertia, inertial_effort_derivatives
-from titop.solvers.sensitivities.recorded_effects import NotTogether, RecordedEffects
+from titop.solvers.sensitivities.recorded_effects import ApartError, RecordedEffects
 from titop.solvers.signals.grammar import CAUSE, read_name
 from titop.solvers.signals.quantities import Kind
 
@@ -82,7 +82,7 @@ class ParameterChange:
         return effect
 
     def record(self, state: SensitivityState, parameter: Any) -> Effect:
-        """Return the direct effect at a state that is not known yet, for a value that is not known yet; see `recorded_effects`."""
+        """Return the direct effect of a value at a state, neither of which is known yet; see `recorded_effects`."""
         if not self._is_complex:
             raise TypeError("differences of functions that look at numbers")
         effect, stepped = Effect(np.zeros(state.model.nv, dtype=object)), Stepped(self._assembly, self._name, parameter)
@@ -306,8 +306,8 @@ class Sensitivities:
     @cached_property
     def _weighing(self) -> dict[str, Any]:
         """The mechanism in a unit of gravity, for each component of it."""
-        mechanism = self.model.mechanism
-        axes = {f"gravity.{axis}": unit for axis, unit in zip("xyz", np.eye(3), strict=True) if f"gravity.{axis}" in self._parameters}
+        mechanism, units = self.model.mechanism, zip("xyz", np.eye(3), strict=True)
+        axes = {name: unit for axis, unit in units if (name := f"gravity.{axis}") in self._parameters}
         return {name: mechanism.with_assembly(replace(mechanism.assembly, gravity=unit)) for name, unit in axes.items()}
 
     @cached_property
@@ -330,7 +330,7 @@ class Sensitivities:
 
         `loaded`: whether there are external loads.
 
-        Raises `NotTogether` where states have to go one by one.
+        Raises `ApartError` where states have to go one by one.
         """
         mechanism, rows = self.model.mechanism, dict[str, Array]()
         inertial = tuple(name for name in self.names if name in mechanism.inertial.places)
@@ -339,7 +339,7 @@ class Sensitivities:
         for name, weighing in self._weighing.items():
             nothing, rows[name] = np.zeros(v.shape), np.empty(v.shape)
             if weighing.engine.calls.stacked["gravity_effects"](q, nothing, nothing, rows[name]) != DONE:
-                raise NotTogether
+                raise ApartError
         rows |= self._recorded.at(q, v, a, loaded)
         for name in self.asked:
             if name in self._shares:
@@ -348,7 +348,7 @@ class Sensitivities:
         changes = [rows[name][:, None] if name in rows else -self._pushes(name, q) for name in names]
         found = respond(np.concatenate(changes, axis=1), q, v)
         if found is None:
-            raise NotTogether
+            raise ApartError
         parts = np.split(found, np.cumsum([change.shape[1] for change in changes])[:-1], axis=1)
         single = [name in rows or self._causes[name].kind == Kind.INPUT for name in names]
         pairs = zip(names, parts, single, strict=True)

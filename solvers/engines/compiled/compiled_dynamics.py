@@ -24,6 +24,7 @@ from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.prepared import PreparedDynamics
 from titop.solvers.support.threads import call_in_parts
 
+
 class CompiledDynamics:
     """The dynamics of the compiled engine; see `DynamicsCore` for its functions."""
 

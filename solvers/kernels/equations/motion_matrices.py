@@ -106,8 +106,8 @@ FACTOR = 12
 def write_body_regressor(tables, work, frames, chosen, k, pose, wrenches, result):
     """Write the efforts (nv) a unit of each number of the k-th body into its row of `result`, zero before.
 
-    Row k of `frames` holds a frame of the body in its element, and a factor of the first moments; row k of `chosen` the element,
-    then the rows of the numbers, -1 for one that is not asked for. `pose` (1, 12) and `wrenches` (10, 6) are room.
+    Row k of `frames` holds a frame of the body in its element, and a factor of the first moments; row k of `chosen` the
+    element, then the rows of the numbers, -1 for one that is not asked for. `pose` (1, 12) and `wrenches` (10, 6) are room.
     """
     ints, law, i = tables.ints, tables.law, chosen[k, 0]
     twist = transport(frames, k, 0, six(work, i, layout.TWIST))

@@ -57,7 +57,7 @@ def check(name: str) -> None:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_stacks_have_the_numbers_of_single_states(name: str) -> None:
-    """To the last bit those of single calls; and to rounding those that follow from each block at each state (`EXACT` there)."""
+    """To the last bit those of single calls, and to rounding (`assert_same`) those from each block at each state."""
     check(name)
 
 
@@ -86,7 +86,7 @@ def test_each_part_is_seen(where: Any, what: str, broken: Any, monkeypatch: pyte
 
 
 def test_stiffness_beside_a_model_with_another() -> None:
-    """Efforts are linear in it: the difference of two models over one unit is exact, to the rounding of efforts of some tens."""
+    """Efforts are linear in it: differences of two models over one unit are exact to the rounding of efforts of some tens."""
     m = SYSTEMS["springs, friction and stops"]().resolve()
     rows = states(m, ROWS)
     q, v, a = rows["q"], rows["v"], rows["a"]
