@@ -237,7 +237,7 @@ class ObservationsCore(Protocol):
         """Return the centre of mass (3, m) in the inertial frame, followed by the mass (kg)."""
 
     def regressors(self, own: bool, names: tuple[str, ...], q: Array, v: Array, a: Array) -> Array:
-        """Return the efforts (batch, m, nv) a unit of each of m numbers of bodies, as `efforts_by_inertia`, at stacked states."""
+        """Return the efforts (batch, m, nv) a unit of m numbers of bodies, as `efforts_by_inertia`, at stacked states."""
 
     def multipliers(self, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None) -> Array:
         """Return the multipliers (k) of all constraints under `applied` efforts; None stands for efforts of least norm."""

@@ -155,7 +155,13 @@ def inverse_dynamics_sensitivities(
     mapping of str to array
         By name: (nv,) arrays for parameters and inputs, (nv, 6) arrays for wrenches on ports, in the port's frame; in units
         of the efforts per unit of each. If all names are masses, centres of mass and inertias, the attribute `matrix` of the
-        mapping holds all derivatives, row by row, and stacked states take a kernel call or two.
+        mapping holds all derivatives, row by row.
+
+    Notes
+    -----
+    Stacked states go side by side but for: parameters that move ports or turn constraints, of closed loops and gears, or under
+    external loads; parameters whose effects depend on inputs, where these are given; laws of rods and deformable bodies;
+    parameters that are differentiated by differences; and systems with laws in Python.
 
     Raises
     ------

@@ -4,6 +4,9 @@ Those by masses, centres of mass and inertias of rigid bodies come from the regr
 parameters only the parts of the system that the parameter changes are differentiated; the response of the system follows from
 its derivatives by the state (`effects`). All are exact to rounding, except for blocks that do not keep imaginary parts: these
 are differentiated by finite differences.
+
+A state's effects are found from each block (`of_efforts`, `of_accelerations`): the specification, and for what cannot be recorded.
+All else is found for stacked states at once (`at_stack`).
 """
 
 from __future__ import annotations
