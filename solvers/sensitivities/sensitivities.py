@@ -5,8 +5,8 @@ parameters only the parts of the system that the parameter changes are different
 its derivatives by the state (`effects`). All are exact to rounding, except for blocks that do not keep imaginary parts: these
 are differentiated by finite differences.
 
-A state's effects are found from each block (`of_efforts`, `of_accelerations`): the specification, and for what cannot be recorded.
-All else is found for stacked states at once (`at_stack`).
+Each block is asked for its effects at a state (`of_efforts`, `of_accelerations`): the specification, and for what cannot be
+recorded. All else is found for stacked states at once (`at_stack`).
 """
 
 from __future__ import annotations
