@@ -126,7 +126,7 @@ def regressor(model: Resolved, q: Any, v: Any, a: Any) -> Array:
     mechanism = model.mechanism
     if mechanism.assembly.field is not None:
         refuse_field(mechanism.assembly.field)
-    return np.swapaxes(efforts_by_inertia(mechanism, False, mechanism.inertial_bodies, q, v, a), -1, -2)
+    return efforts_by_inertia(mechanism, False, mechanism.inertial_bodies, q, v, a).swapaxes(-1, -2)
 
 
 def inverse_dynamics_sensitivities(

@@ -24,6 +24,8 @@ from titop.solvers.sensitivities.effects import Movable, Move, SensitiveModel, S
 
 #: So many operations are recorded at most: evaluated one by one, more take longer than kernels and blocks do.
 _LONGEST = 4000
+#: So many states at a time: programs keep every number of each.
+_ROWS = 1024
 #: The vectors of a move that a program computes.
 _VECTORS = ("displacement", "rate", "acceleration", "by_rows")
 
@@ -93,6 +95,10 @@ class RecordedEffects:
 
         Raises `ApartError`.
         """
+        parts = [self._at(*(x[k : k + _ROWS] for x in (q, v, a)), loaded) for k in range(0, len(q), _ROWS)]
+        return {name: np.concatenate([part[name] for part in parts]) for name in self.moves}
+
+    def _at(self, q: Array, v: Array, a: Array, loaded: bool) -> dict[str, Array]:
         given, calls = {"q": q, "v": v, "a": a, "parameters": self._values}, self._model.mechanism.engine.calls
         for name, size in self._program.inputs.items():
             if name not in given:
