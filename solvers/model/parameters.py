@@ -265,7 +265,7 @@ def _together(
     `known`: the accelerations under the efforts, where they have been computed.
     """
     mechanism, loaded = model.mechanism, wrenches is not None or u is not None
-    q, v, third = read_states(mechanism, states, stacked=True)
+    q, v, third = read_states(mechanism, states, stacked=True, unit=False)
     if "tau" in states:
         a = forward_dynamics(model, q, v, third, wrenches, u=u) if known is None else known
         return of.at_stack(q, v, a, loaded, lambda needed, *_: _caused(model, needed, q, v, third, wrenches, u))
@@ -283,7 +283,7 @@ def _alone(
 ) -> dict[str, Array]:
     """Return sensitivities at a state, of a stack of one."""
     given = {"q": q, "v": v} | ({"a": a} if tau is None else {"tau": tau})
-    states = dict(zip(given, read_states(model.mechanism, given), strict=True))
+    states = dict(zip(given, read_states(model.mechanism, given, unit=False), strict=True))
     known = None if tau is None else forward_dynamics(model, *states.values(), wrenches, u=u)[None]
     try:
         found = _together(model, of, {name: state[None] for name, state in states.items()}, wrenches, u, known)

@@ -99,7 +99,8 @@ class RecordedEffects:
         return {name: np.concatenate([part[name] for part in parts]) for name in self.moves}
 
     def _at(self, q: Array, v: Array, a: Array, loaded: bool) -> dict[str, Array]:
-        given, calls = {"q": q, "v": v, "a": a, "parameters": self._values}, self._model.mechanism.engine.calls
+        mechanism, calls = self._model.mechanism, self._model.mechanism.engine.calls
+        given = {"q": mechanism._read_q(q, "q", True), "v": v, "a": a, "parameters": self._values}
         for name, size in self._program.inputs.items():
             if name not in given:
                 what, _, port = name.partition(" ")
