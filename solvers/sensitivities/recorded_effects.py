@@ -109,7 +109,8 @@ class RecordedEffects:
                 if calls.at_ports[port].bound[what].at_stack(*state, asked, threads=calls.threads) != DONE:
                     raise ApartError
                 given[name] = asked.reshape(len(q), size)
-        found = self._program.evaluate({name: given[name] for name in self._program.inputs})
+        with np.errstate(all="ignore"):  # of sides that are not chosen
+            found = self._program.evaluate({name: given[name] for name in self._program.inputs})
         changes = {name: found[name] for name in self.moves}
         numbers = [
             (name, move._replace(**{part: found[f"{name} {k} {part}"] for part in _VECTORS}))
