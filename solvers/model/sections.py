@@ -166,8 +166,8 @@ def _wrench_at(
 ) -> Array:
     """Return the wrench (6) of the section at which the mechanism `opened` is cut."""
     first, outer = model.mechanism.assembly.v_slices[rod].stop, opened.external_pushes(wrenches, u)
-    efforts = opened.engine.dynamics.tree_inverse(*_held_at(model, opened, rod, state), [*outer, *pushes])
-    result: Array = efforts[first : first + 6]
+    q, v, a = _held_at(model, opened, rod, state)
+    result: Array = opened.engine.dynamics.tree_inverse(q, v, a, [*outer, *pushes])[first : first + 6]
     return result
 
 

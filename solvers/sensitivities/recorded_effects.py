@@ -67,8 +67,9 @@ class RecordedEffects:
         sizes = {"q": mechanism.nq, "v": mechanism.nv, "a": mechanism.nv, "parameters": len(changes)}
         given = {name: graph.input(name, size) for name, size in sizes.items()}
         twin: Any = mechanism.twin(lambda _: _Asked(mechanism, graph, sizes), moved=False)
-        *state, parameters = given.values()
-        at = SensitivityState(SimpleNamespace(mechanism=twin, nv=model.nv), *state, {}, mechanism.inputs.whole(None))
+        asked: Any = SimpleNamespace(mechanism=twin, nv=model.nv)
+        q, v, a, parameters = given.values()
+        at = SensitivityState(asked, q, v, a, {}, mechanism.inputs.whole(None))
         self.moves, self.left, outputs = dict[str, list[Move]](), set[str](), dict[str, Array]()
         long = set[str]()
         for (name, change), parameter in zip(changes.items(), parameters, strict=True):
@@ -112,11 +113,11 @@ class RecordedEffects:
         with np.errstate(all="ignore"):  # of sides that are not chosen
             found = self._program.evaluate({name: given[name] for name in self._program.inputs})
         changes = {name: found[name] for name in self.moves}
-        numbers = [
-            (name, move._replace(**{part: found[f"{name} {k} {part}"] for part in _VECTORS}))
-            for name, moves in self.moves.items()
-            for k, move in enumerate(moves)
-        ]
+        numbers: list[tuple[str, Move]] = []
+        for name, moves in self.moves.items():
+            for k, move in enumerate(moves):
+                vectors: dict[str, Any] = {part: found[f"{name} {k} {part}"] for part in _VECTORS}
+                numbers.append((name, move._replace(**vectors)))
         if numbers and not loaded:
             by_move = self._followed([move for _, move in numbers], q, v, a)
             for k, (name, _) in enumerate(numbers):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -243,10 +243,10 @@ class ReferenceObservations:
 
     def _efforts_of(self, body: str, own: bool, q: Array, v: Array, a: Array) -> Array:
         """Return the efforts (10 x nv) a unit of each number of a body, or of each of its `own` parameters."""
-        motion = self.port_motion(body, q, v, a)
+        motion, block = self.port_motion(body, q, v, a), cast(Any, self._mechanism.assembly.blocks[body])
         wrenches = wrenches_of_numbers(motion.twist, motion.acceleration)
         if own:
-            wrenches = wrenches @ inertial_derivatives(self._mechanism.assembly.blocks[body])
+            wrenches = wrenches @ inertial_derivatives(block)
         return wrenches.T @ self.jacobian(body, q)
 
     def multipliers(self, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None) -> Array:
