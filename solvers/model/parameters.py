@@ -284,7 +284,7 @@ def _alone(
     """Return sensitivities at a state, of a stack of one."""
     given = {"q": q, "v": v} | ({"a": a} if tau is None else {"tau": tau})
     states = dict(zip(given, read_states(model.mechanism, given, unit=False), strict=True))
-    known = None if tau is None else forward_dynamics(model, *states.values(), wrenches, u=u)[None]
+    known = None if tau is None else forward_dynamics(model, **states, wrenches=wrenches, u=u)[None]
     try:
         found = _together(model, of, {name: state[None] for name, state in states.items()}, wrenches, u, known)
     except ApartError:
@@ -301,8 +301,8 @@ def _at_state(
     mechanism = model.mechanism
     on_ports = {} if wrenches is None else read_wrenches(wrenches, mechanism.ports)
     state = {"q": q, "v": v} | ({"a": a} if tau is None else {"tau": tau})
-    ask = of.of_efforts if tau is None else of.of_accelerations
-    return ask(*read_states(mechanism, state), on_ports, mechanism.inputs.whole(u))
+    q, v, third = read_states(mechanism, state)
+    return (of.of_efforts if tau is None else of.of_accelerations)(q, v, third, on_ports, mechanism.inputs.whole(u))
 
 
 def _read_names(model: Resolved, names: Any) -> tuple[str, ...]:

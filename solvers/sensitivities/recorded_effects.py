@@ -96,7 +96,8 @@ class RecordedEffects:
 
         Raises `ApartError`.
         """
-        parts = [self._at(*(x[k : k + _ROWS] for x in (q, v, a)), loaded) for k in range(0, len(q), _ROWS)]
+        rows = [slice(k, k + _ROWS) for k in range(0, len(q), _ROWS)]
+        parts = [self._at(q[part], v[part], a[part], loaded) for part in rows]
         return {name: np.concatenate([part[name] for part in parts]) for name in self.moves}
 
     def _at(self, q: Array, v: Array, a: Array, loaded: bool) -> dict[str, Array]:
