@@ -284,7 +284,7 @@ class Contact(BodyInteraction):
             yield Finding("two-shapes", f"{self.name}.normal", self.normal.tolist(), "no normal beside a shape", advice)
         if self.radius is not None and np.any(np.real(self.radius) < 0):  # an entry comes here unread
             yield Finding("negative-radius", f"{self.name}.radius", self.radius, "radii >= 0", "check the sign and the unit")
-        if not self.exponent >= 1:
+        if not self.exponent.real >= 1:
             advice = "write 1.5 for Hertz's law, 1 for a linear one"
             yield Finding("bad-exponent", f"{self.name}.exponent", self.exponent, "a number >= 1", advice)
         if isinstance(self.on, Shape) and self.radius is not None:
@@ -292,11 +292,11 @@ class Contact(BodyInteraction):
             yield Finding("two-radii", f"{self.name}.radius", self.radius, expected, advice)
         elif self.radius is None and not isinstance(self.on, Rod | Shape):
             yield Finding("no-radius", f"{self.name}.radius", None, "a length >= 0", "write 0 for points")
-        if self.tangential_stiffness > 0 and not self.friction > 0:
+        if self.tangential_stiffness.real > 0 and not self.friction.real > 0:
             expected = "0 without friction: bristles hold what friction can hold"
             where = f"{self.name}.tangential_stiffness"
             yield Finding("no-friction", where, self.tangential_stiffness, expected, "give friction")
-        if self.rolling > 0 and self.radius is not None and not np.all(np.asarray(self.radius) > 0):
+        if self.rolling.real > 0 and self.radius is not None and not np.all(np.real(self.radius) > 0):
             yield Finding("rolling-point", f"{self.name}.rolling", self.rolling, "0: points do not roll", "give a radius > 0")
 
     def _wrong_places(self) -> Iterator[Finding]:

@@ -185,7 +185,8 @@ class Joint(Block):
 
     @property
     def _has_stops(self) -> bool:
-        return bool(self.limit_numbers[:, 4].any())
+        stiffness = self.limit_numbers[:, 4]
+        return stiffness.dtype == object or bool(stiffness.any())  # numbers that are not known yet
 
     @property
     def _is_plain(self) -> bool:

@@ -422,6 +422,25 @@ def every_function(m: tt.Model) -> Calls:
     return calls
 
 
+def sensitivities() -> Calls:
+    """Return sensitivities to parameters of several kinds: of hinges with springs, and of closed loops and gears."""
+    calls: Calls = {}
+    for label, entries in (
+        ("6 hinges with springs, dampers, friction, stops", ("stiffness", "friction.coulomb", "tip.position.x", "axis.x")),
+        ("four-bar linkage", ("mass", "damping")),
+        ("ten bars, geared", ("mass", "damping")),
+    ):
+        m = SYSTEMS[label]()
+        given = stacks(m)
+        for entry in entries:
+            names = [each for each in m.parameters() if each.endswith(f".{entry}")]
+            for kind, last in (("inverse", "a"), ("forward", "tau")):
+                function = getattr(m, f"{kind}_dynamics_sensitivities")
+                run = partial(function, given["q"], given["v"], given[last], names)
+                calls["sensitivities", f"{label}: {len(names)} {entry}, {kind}", "titop"] = run, ROWS
+    return calls
+
+
 def show(times: dict[Any, float], before: dict[str, float]) -> None:
     """Print one table for each label: what titop takes, the peers, and their ratio to titop's."""
     labels = list(dict.fromkeys(label for label, *_ in times))
@@ -454,7 +473,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--json", type=Path, help="file for the figures")
     parser.add_argument("--before", type=Path, help="file with the figures of another run")
-    parser.add_argument("--part", choices=["arm", "humanoid", "systems", "functions"], help="one part alone")
+    parser.add_argument("--part", choices=["arm", "humanoid", "systems", "functions", "sensitivities"], help="one part alone")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", tt.ModelWarning)
     options = {} if arguments.threads == 1 else {"threads": arguments.threads}
@@ -472,6 +491,7 @@ def main() -> None:
         "humanoid": lambda: beside_peers("free base and 29 joints", system(humanoid()).resolve(**options), humanoid(), False),
         "systems": kinds_of_systems,
         "functions": lambda: every_function(arm),
+        "sensitivities": sensitivities,
     }
     times: dict[Any, float] = {}
     for part, make in parts.items():

@@ -236,8 +236,8 @@ class ObservationsCore(Protocol):
     def mass_center(self, q: Array) -> Array:
         """Return the centre of mass (3, m) in the inertial frame, followed by the mass (kg)."""
 
-    def regressors(self, bodies: tuple[str, ...], q: Array, v: Array, a: Array) -> Array:
-        """Return the columns (batch, nv, 10 per body) of the regressor for some `bodies`, at stacked states."""
+    def regressors(self, own: bool, names: tuple[str, ...], q: Array, v: Array, a: Array) -> Array:
+        """Return the efforts (batch, m, nv) a unit of m numbers of bodies, as `efforts_by_inertia`, at stacked states."""
 
     def multipliers(self, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None) -> Array:
         """Return the multipliers (k) of all constraints under `applied` efforts; None stands for efforts of least norm."""

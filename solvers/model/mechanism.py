@@ -173,11 +173,6 @@ class Mechanism(ClosedLoops):
         return InertialParameters(self._assembly, self.inertial_bodies)
 
     @cached_property
-    def inertial_derivatives(self) -> dict[str, Array]:
-        """Cached derivatives (10 x 10) of bodies' inertial parameters by the bodies' own parameters."""
-        return {}
-
-    @cached_property
     def sensitivities(self) -> dict[Any, Any]:
         """Cached `Sensitivities`, by names and by the ports on which wrenches act."""
         return {}

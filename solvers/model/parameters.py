@@ -5,18 +5,25 @@ Each rigid body has ten inertial parameters, in which inverse dynamics are linea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
+
+import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import axes_of
 from titop.blocks.bodies.inertial_numbers import NAMES, inertial_numbers, own_numbers
 from titop.solvers.arguments.reading import read_state, read_wrenches
-from titop.solvers.arguments.rowwise import read_states, rowwise
+from titop.solvers.arguments.rowwise import read_stack, read_states, rowwise
+from titop.solvers.mechanism.kernel_calls import DONE
 from titop.solvers.model.derivatives import forward_dynamics_derivatives
 from titop.solvers.model.dynamics import forward_dynamics
 from titop.solvers.model.mechanism import Resolved
-from titop.solvers.sensitivities.inertial_parameters import derivatives_by_inertia, refuse_field, regressor_of
+from titop.solvers.sensitivities.inertial_parameters import efforts_by_inertia, refuse_field
+from titop.solvers.sensitivities.recorded_effects import ApartError
 from titop.solvers.sensitivities.sensitivities import Sensitivities
 
 Model = TypeVar("Model", bound=Resolved)
@@ -119,7 +126,7 @@ def regressor(model: Resolved, q: Any, v: Any, a: Any) -> Array:
     mechanism = model.mechanism
     if mechanism.assembly.field is not None:
         refuse_field(mechanism.assembly.field)
-    return regressor_of(mechanism, mechanism.inertial_bodies, q, v, a)
+    return efforts_by_inertia(mechanism, False, mechanism.inertial_bodies, q, v, a).swapaxes(-1, -2)
 
 
 def inverse_dynamics_sensitivities(
@@ -147,8 +154,14 @@ def inverse_dynamics_sensitivities(
     -------
     mapping of str to array
         By name: (nv,) arrays for parameters and inputs, (nv, 6) arrays for wrenches on ports, in the port's frame; in units
-        of the efforts per unit of each. For a tree, if all names are masses, centres of mass and inertias, the attribute
-        `matrix` of the mapping holds all derivatives, row by row, and stacked states take a single kernel call.
+        of the efforts per unit of each. If all names are masses, centres of mass and inertias, the attribute `matrix` of the
+        mapping holds all derivatives, row by row.
+
+    Notes
+    -----
+    Stacked states go side by side but for: parameters that move ports or turn constraints, of closed loops and gears, or under
+    external loads; parameters whose effects depend on inputs, where these are given; laws of rods and deformable bodies;
+    parameters that are differentiated by differences; and systems with laws in Python.
 
     Raises
     ------
@@ -159,11 +172,14 @@ def inverse_dynamics_sensitivities(
     if x is not None:
         u = mechanism.inputs.whole(u, x)
     names = _read_names(model, names)
-    if wrenches is None and u is None and not mechanism.is_constrained:
-        inertial = mechanism.inertial.rows(names)
-        if inertial is not None:
-            return NamedRows(inertial.places, derivatives_by_inertia(mechanism, inertial, q, v, a))
-    return _by_state(model, q, v, wrenches, u, _sensitivities(model, names, wrenches).of_efforts, a=a)
+    inertial = mechanism.inertial.rows(names) if wrenches is None and u is None else None
+    if inertial is not None:
+        needed: Array | None = efforts_by_inertia(mechanism, True, tuple(inertial), q, v, a)
+        if mechanism.is_constrained:
+            needed = _shared(mechanism, needed, q, v)
+        if needed is not None:
+            return NamedRows(inertial, needed)
+    return _by_state(model, q, v, wrenches, u, _sensitivities(model, names, wrenches), a=a)
 
 
 def forward_dynamics_sensitivities(
@@ -197,32 +213,96 @@ def forward_dynamics_sensitivities(
     inertial = mechanism.inertial.rows(names)
     if inertial is not None:
         a = forward_dynamics(model, q, v, tau, wrenches, u=u)
-        needed = derivatives_by_inertia(mechanism, inertial, q, v, a)
-        if mechanism.is_constrained:
-            by_tau = forward_dynamics_derivatives(model, q, v, tau, wrenches, u=u)[2]
-            return NamedRows(inertial.places, -(by_tau[..., None, :, :] * needed[..., None, :]).sum(axis=-1))
-        q, responses = mechanism._read_q(q, stacked=True), mechanism.engine.dynamics.responses
-        by_parameter = responses(q[None], -needed[None])[0] if q.ndim == 1 else responses(q, -needed)
-        return NamedRows(inertial.places, by_parameter)
-    return _by_state(model, q, v, wrenches, u, _sensitivities(model, names, wrenches).of_accelerations, tau=tau)
+        needed = efforts_by_inertia(mechanism, True, tuple(inertial), q, v, a)
+        return NamedRows(inertial, _caused(model, needed, q, v, tau, wrenches, u))
+    return _by_state(model, q, v, wrenches, u, _sensitivities(model, names, wrenches), tau=tau)
+
+
+def _shared(mechanism: Any, needed: Any, q: Any, v: Any) -> Array | None:
+    """Return the least efforts that do, with closures and gears, what `needed` ones (m, nv) do; None where that is unclear."""
+    try:
+        kernel = mechanism.engine.calls.stacked["least_shares"]
+        shared, one = np.empty(needed.shape), needed.ndim == 2
+        states = read_states(mechanism, {"q": q, "v": v}, stacked=True, unit=False)
+        arrays = [np.ascontiguousarray(x[None] if one else x, float) for x in (*states, needed)]
+        return shared if kernel(*arrays, shared[None] if one else shared) == DONE else None
+    except TypeError:  # an engine without kernels
+        return None
+
+
+def _caused(model: Any, needed: Any, q: Any, v: Any, tau: Any, wrenches: Any = None, u: Any = None) -> Array:
+    """Return the changes (m, nv) of accelerations with which efforts `needed` in addition (m, nv) are there without these."""
+    mechanism, stacked = model.mechanism, needed[None] if needed.ndim == 2 else needed
+    if mechanism.is_constrained:
+        by_tau = forward_dynamics_derivatives(model, q, v, tau, wrenches, u=u)[2]
+        caused = -np.matmul(stacked, by_tau.swapaxes(-1, -2))
+    else:
+        q = mechanism._read_q(q, stacked=True)
+        caused = mechanism.engine.dynamics.responses(q[None] if q.ndim == 1 else q, -stacked)
+    return caused[0] if needed.ndim == 2 else caused
+
+
+def _by_state(model: Any, q: Any, v: Any, wrenches: Any, u: Any, of: Sensitivities, **third: Any) -> Mapping[str, Array]:
+    """Return sensitivities at a state or at stacked ones: of efforts for accelerations `a`, of accelerations for `tau`."""
+    together, left = of.apart[wrenches is not None or u is not None]
+    found: dict[str, Array] = {}
+    if together:
+        if axes_of(q) == 2 and len(q):
+            with suppress(ApartError):
+                found = _together(model, of, {"q": q, "v": v, **third}, wrenches, u)
+        found = found or _alone(model, q, v, wrenches, u, of, **third)
+    if left:
+        alone = _sensitivities(model, left, wrenches) if together else of
+        found |= _at_state(model, q, v, wrenches, u, alone, **third)
+    return {name: found[name] for name in of.asked}
+
+
+def _together(
+    model: Any, of: Sensitivities, states: Mapping[str, Any], wrenches: Any, u: Any, known: Array | None = None
+) -> dict[str, Array]:
+    """Return sensitivities at stacked states. Raises `ApartError` where these have to go one by one.
+
+    `known`: the accelerations under the efforts, where they have been computed.
+    """
+    mechanism, loaded = model.mechanism, wrenches is not None or u is not None
+    q, v, third = read_states(mechanism, states, stacked=True, unit=False)
+    if "tau" in states:
+        a = forward_dynamics(model, q, v, third, wrenches, u=u) if known is None else known
+        return of.at_stack(q, v, a, loaded, lambda needed, *_: _caused(model, needed, q, v, third, wrenches, u))
+    if loaded:  # which only have to be sound
+        acting = read_stack(mechanism, {"q": q, "v": v, "a": third}, wrenches, u).wrenches or {}
+        read_wrenches({port: wrench[0] if axes_of(wrench) == 2 else wrench for port, wrench in acting.items()}, mechanism.ports)
+        mechanism.inputs.whole(u)
+    respond = partial(_shared, mechanism) if model.is_constrained else lambda needed, *_: needed
+    return of.at_stack(q, v, third, loaded, respond)
 
 
 @rowwise
-def _by_state(
-    model: Resolved,
-    q: Any,
-    v: Any,
-    wrenches: Mapping[str, Any] | None,
-    u: Any,
-    ask: Callable[..., dict[str, Array]],
-    a: Any = None,
-    tau: Any = None,
+def _alone(
+    model: Any, q: Any, v: Any, wrenches: Any, u: Any, of: Sensitivities, a: Any = None, tau: Any = None
 ) -> dict[str, Array]:
-    """Return sensitivities at a state, by the function `ask`: of efforts for accelerations `a`, of accelerations for `tau`."""
+    """Return sensitivities at a state, of a stack of one."""
+    given = {"q": q, "v": v} | ({"a": a} if tau is None else {"tau": tau})
+    states = dict(zip(given, read_states(model.mechanism, given, unit=False), strict=True))
+    known = None if tau is None else forward_dynamics(model, **states, wrenches=wrenches, u=u)[None]
+    try:
+        found = _together(model, of, {name: state[None] for name, state in states.items()}, wrenches, u, known)
+    except ApartError:
+        names = of.apart[wrenches is not None or u is not None][0]
+        return _at_state(model, wrenches=wrenches, u=u, of=_sensitivities(model, names, wrenches), **states)
+    return {name: rows[0] for name, rows in found.items()}
+
+
+@rowwise
+def _at_state(
+    model: Any, q: Any, v: Any, wrenches: Any, u: Any, of: Sensitivities, a: Any = None, tau: Any = None
+) -> dict[str, Array]:
+    """Return sensitivities at a state, from each block."""
     mechanism = model.mechanism
     on_ports = {} if wrenches is None else read_wrenches(wrenches, mechanism.ports)
     state = {"q": q, "v": v} | ({"a": a} if tau is None else {"tau": tau})
-    return ask(*read_states(mechanism, state), on_ports, mechanism.inputs.whole(u))
+    q, v, third = read_states(mechanism, state)
+    return (of.of_efforts if tau is None else of.of_accelerations)(q, v, third, on_ports, mechanism.inputs.whole(u))
 
 
 def _read_names(model: Resolved, names: Any) -> tuple[str, ...]:

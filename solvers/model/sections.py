@@ -17,6 +17,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.rowwise import read_stack, read_states
 from titop.solvers.constraints import closed_dynamics
+from titop.solvers.mechanism.kernel_calls import DONE
 from titop.solvers.model.kinematics import pose
 from titop.solvers.model.mechanism import Mechanism, Resolved
 from titop.solvers.signals.lines_and_sections import is_rod
@@ -113,13 +114,16 @@ def section_wrenches(
         u = mechanism.inputs.whole(u, x)
     fractions = _rod(model, rod).fractions(abscissas)
     states = {"q": q, "v": v, "a": a} | ({} if tau is None else {"tau": tau})
-    is_stacked = axes_of(q) == 2
+    is_stacked, opened = axes_of(q) == 2, [mechanism.cut_at(rod, fraction) for fraction in fractions.tolist()]
+    if is_stacked and wrenches is None and u is None and not mechanism.is_constrained:
+        at_once = _wrenches_at(model, opened, rod, read_states(mechanism, states, stacked=True)[:3])
+        if at_once is not None:
+            return at_once
     rows = read_stack(mechanism, states, wrenches, u).rows() if is_stacked else [((*states.values(),), wrenches, u)]
     rows = [((*read_states(mechanism, dict(zip(states, state, strict=True))),), *loads) for state, *loads in rows]
     closing = [_closing_pushes(model, *row) for row in rows]
     transmitted = [
-        [_wrench_at(model, opened, rod, *row, pushes) for row, pushes in zip(rows, closing, strict=True)]
-        for opened in (mechanism.cut_at(rod, fraction) for fraction in fractions.tolist())
+        [_wrench_at(model, each, rod, *row, pushes) for row, pushes in zip(rows, closing, strict=True)] for each in opened
     ]
     stacked: Array = np.array(transmitted).reshape(len(fractions), len(rows), 6).swapaxes(0, 1)
     return stacked if is_stacked else stacked[0]
@@ -135,16 +139,35 @@ def _closing_pushes(model: Resolved, state: tuple[Array, ...], wrenches: Any, u:
     return closed_dynamics.closure_pushes(mechanism, q, carried)
 
 
+def _wrenches_at(model: Resolved, opened: Sequence[Mechanism], rod: str, state: Sequence[Array]) -> Array | None:
+    """Return the wrenches (n, k, 6) of the sections at which mechanisms are cut, at stacked states of a tree without loads.
+
+    None where each state has to be asked for.
+    """
+    found, first = np.empty((len(state[0]), len(opened), 6)), model.mechanism.assembly.v_slices[rod].stop
+    for k, each in enumerate(opened):
+        efforts, calls = np.empty((len(found), each.nv)), each.engine.calls.stacked
+        if calls is None or calls["inverse"](*_held_at(model, each, rod, state), efforts) != DONE:
+            return None
+        found[:, k] = efforts[:, first : first + 6]
+    return found
+
+
+def _held_at(model: Resolved, opened: Mechanism, rod: str, state: Sequence[Array]) -> list[Array]:
+    """Return a state, or stacked ones, with the section held at which the mechanism `opened` is cut."""
+    at_v = model.mechanism.assembly.v_slices[rod].stop
+    stops, held = (model.mechanism.assembly.q_slices[rod].stop, at_v, at_v), opened.nv - model.nv
+    pairs = zip(state[:3], stops, strict=True)
+    return [np.concatenate([x[..., :k], np.zeros((*x.shape[:-1], held)), x[..., k:]], axis=-1) for x, k in pairs]
+
+
 def _wrench_at(
     model: Resolved, opened: Mechanism, rod: str, state: tuple[Array, ...], wrenches: Any, u: Any, pushes: Sequence[Any]
 ) -> Array:
     """Return the wrench (6) of the section at which the mechanism `opened` is cut."""
-    mechanism = model.mechanism
-    stop = mechanism.assembly.v_slices[rod].stop
-    stops, held = (mechanism.assembly.q_slices[rod].stop, stop, stop), np.zeros(opened.nv - model.nv)
-    q, v, a = (np.insert(x, k, held, axis=0) for x, k in zip(state[:3], stops, strict=True))
-    outer = opened.external_pushes(wrenches, u)
-    result: Array = opened.engine.dynamics.tree_inverse(q, v, a, [*outer, *pushes])[stop : stop + len(held)]
+    first, outer = model.mechanism.assembly.v_slices[rod].stop, opened.external_pushes(wrenches, u)
+    q, v, a = _held_at(model, opened, rod, state)
+    result: Array = opened.engine.dynamics.tree_inverse(q, v, a, [*outer, *pushes])[first : first + 6]
     return result
 
 

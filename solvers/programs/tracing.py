@@ -259,7 +259,7 @@ class Recorded:
         if self.mechanism.assembly.field is not None:
             refuse_field(self.mechanism.assembly.field)
         bodies, state = self.original.inertial_bodies, (x[None] for x in (self.q, self.v, self.a))
-        return {"Y": self.engine.observations.regressors(bodies, *state)[0]}
+        return {"Y": self.engine.observations.regressors(False, bodies, *state)[0].T}
 
     def energy(self) -> dict[str, Array]:
         kinetic, gravity, elastic = self.engine.observations.energy(self.q, self.v)

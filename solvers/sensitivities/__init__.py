@@ -7,5 +7,6 @@ applies. Only these are differentiated by the parameter; the effect on the syste
   system when ports move;
 - `changed_parts`: the parts of a system that a parameter may change, and their effects;
 - `inertial_parameters`: masses, centres of mass and inertias of rigid bodies, all in one pass;
+- `recorded_effects`: the direct effects as programs, for stacked states;
 - `sensitivities`: the parts that one parameter changes, with their derivatives, and the derivatives of the dynamics, by name.
 """

@@ -77,7 +77,7 @@ class ChangedLaw(ChangedPart):
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
         force, (_, rows) = changes[0], state.coordinates_of(self.name)
-        if force[:6].any():
+        if force.dtype == object or force[:6].any():  # numbers that are not known yet
             effect.efforts += state.parent_jacobian(self.name).T @ force[:6]
         effect.efforts[rows] += force[6:]
 
@@ -150,7 +150,7 @@ def _moves(block: Block, port: str, state: SensitivityState, pose: Array, subspa
     eta_rate = by_rows @ v
     by_time = rate + twist_cross(eta_rate) @ S @ v + twist_cross(eta) @ bias
     move = Move(MovablePlace(block.name, port), eta, eta_rate, by_time + by_rows @ a, rows, by_rows)
-    if not any(part.any() for part in (eta, by_rows, move.acceleration)):
+    if not any(part.dtype == object or part.any() for part in (eta, by_rows, move.acceleration)):
         return []
     return [move, *_move_back(block, port, state, eta)]
 
@@ -215,7 +215,7 @@ def stop_efforts(limits: CoordinateLimits, state: SensitivityState) -> Array:
     """Return the efforts (nv) of stops of a coordinate of a body."""
     at_q, at_v = state.model.mechanism.assembly.place(limits.joint)
     effort = limits.effort(state.q[at_q], state.v[at_v])
-    efforts = np.zeros(state.model.nv, np.result_type(effort, float))
+    efforts = np.zeros(state.model.nv, np.result_type(np.asarray(effort), float))
     efforts[at_v] = effort
     return efforts
 
@@ -224,6 +224,10 @@ def _interaction_efforts(interaction: Interaction, state: SensitivityState) -> A
     loop = next(each for each in state.model.mechanism.interactions if each.closure.name == interaction.name)
     u = acting_inputs(state.pushes).get(interaction.name)
     return interaction_efforts(state.model.mechanism, replace(loop, closure=interaction), state.q, state.v, u)
+
+
+def _driven(inputs: Inputs, state: SensitivityState) -> Array:
+    return inputs.matrix(state.model, state.q) @ state.u if state.u.any() else np.zeros(state.model.nv)
 
 
 class ChangedInteraction(ChangedEfforts):
@@ -241,7 +245,7 @@ class ChangedInputs(ChangedEfforts):
     """The efforts of the inputs of actuators and blocks."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, lambda inputs, state: inputs.matrix(state.model, state.q) @ state.u)
+        super().__init__(name, _driven)
 
     def of(self, stepped: Stepped) -> Inputs:
         return Inputs(stepped.assembly)

@@ -182,9 +182,9 @@ class Movable:
         self._ports = model.mechanism.ports
         self._wider = model.mechanism.with_assembly(with_movable(model.mechanism.assembly, self.places))
         names, configuration = self._wider.coordinate_names, self._wider.configuration_names
-        self._own = np.array([names.index(name) for name in model.coordinate_names], dtype=int)
+        self.own = np.array([names.index(name) for name in model.coordinate_names], dtype=int)
         self._own_q = np.array([configuration.index(name) for name in model.configuration_names], dtype=int)
-        self._added = np.setdiff1d(range(self._wider.nv), self._own)
+        self._added = np.setdiff1d(range(self._wider.nv), self.own)
         self._where: dict[MovablePlace, slice] = {}
         for place in self.places:
             first = int(np.searchsorted(self._added, self._wider.assembly.v_slices[place.joint].start))
@@ -194,7 +194,7 @@ class Movable:
         """Return the response to moving the places at a state, with constraint `multipliers` (k) and a `shared` vector (nv)."""
         mechanism = self._wider
         q, (v, a, efforts) = mechanism.neutral(), np.zeros((3, mechanism.nv))
-        q[self._own_q], v[self._own], a[self._own], efforts[self._own] = state.q, state.v, state.a, shared
+        q[self._own_q], v[self.own], a[self.own], efforts[self.own] = state.q, state.v, state.a, shared
         pushes = mechanism.external_pushes(
             {self._port(port): wrench for port, wrench in state.wrenches.items()},
             dict(zip(state.model.input_names, state.u, strict=True)),
@@ -210,13 +210,25 @@ class Movable:
         held = mechanism.engine.dynamics.tree_inverse(q, v, a, pushes)
         jacobian, by_q, by_v = (row[:, self._added] for row in rows[:3])
         return Response(
-            efforts=changes[:, self._own][..., self._added],
+            efforts=changes[:, self.own][..., self._added],
             held=held[self._added],
             openings=np.array([by_q, by_v, jacobian]),
             turning=turning[:, self._added],
             jacobian=jacobian,
             where=self._where,
         )
+
+    def columns(self, place: MovablePlace) -> Array:
+        """Return the coordinates (6) of a place among all."""
+        columns: Array = self._added[self._where[place]]
+        return columns
+
+    def stacked(self, q: Array, v: Array, a: Array) -> tuple[Any, tuple[Array, Array, Array]]:
+        """Return the mechanism in which places can be moved, and stacked states of it, with all places where they are."""
+        wide, whole = self._wider, np.tile(self._wider.neutral(), (len(q), 1))
+        rates = np.zeros((2, len(q), wide.nv))
+        whole[:, self._own_q], rates[0][:, self.own], rates[1][:, self.own] = q, v, a
+        return wide, (whole, rates[0], rates[1])
 
     def _port(self, name: str) -> str:
         """Return the name of the port that stands for one of the model's."""

@@ -4,11 +4,15 @@ Those by masses, centres of mass and inertias of rigid bodies come from the regr
 parameters only the parts of the system that the parameter changes are differentiated; the response of the system follows from
 its derivatives by the state (`effects`). All are exact to rounding, except for blocks that do not keep imaginary parts: these
 are differentiated by finite differences.
+
+Each block is asked for its effects at a state (`of_efforts`, `of_accelerations`): the specification, and for what cannot be
+recorded. All else is found for stacked states at once (`at_stack`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
@@ -29,10 +33,12 @@ from titop.blocks.devices.sensors import Sensor
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint, is_elementary
+from titop.blocks.programs.differentiation import jacobian
 from titop.graph.network.assembly import Assembly
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.branch import rank_near
 from titop.solvers.constraints.multipliers import Shares
+from titop.solvers.mechanism.kernel_calls import DONE
 from titop.solvers.mechanism.movable_ports import MovablePlace
 from titop.solvers.sensitivities.changed_parts import (
     ChangedClosure,
@@ -52,7 +58,8 @@ from titop.solvers.sensitivities.changed_parts import (
     stop_efforts,
 )
 from titop.solvers.sensitivities.effects import Effect, Movable, SensitiveModel, SensitivityState, Stepped
-from titop.solvers.sensitivities.inertial_parameters import inertial_effort_derivatives
+from titop.solvers.sensitivities.inertial_parameters import efforts_by_inertia, inertial_effort_derivatives
+from titop.solvers.sensitivities.recorded_effects import ApartError, RecordedEffects
 from titop.solvers.signals.grammar import CAUSE, read_name
 from titop.solvers.signals.quantities import Kind
 
@@ -67,7 +74,7 @@ class ParameterChange:
     """
 
     def __init__(self, assembly: Assembly, name: str, value: float, pushed: Collection[str]) -> None:
-        self._assembly, self._name, self._value, self._pushed = assembly, name, value, pushed
+        self._assembly, self._name, self.value, self._pushed = assembly, name, value, pushed
         self._cache: dict[complex, list[Any]] = {}
 
     def effect(self, state: SensitivityState) -> Effect:
@@ -76,6 +83,24 @@ class ParameterChange:
         for k, changed in enumerate(self._changed):
             changed.add(effect, state, self._derivatives(k, state))
         return effect
+
+    def record(self, state: SensitivityState, parameter: Any) -> Effect:
+        """Return the direct effect of a value at a state, neither of which is known yet; see `recorded_effects`."""
+        if not self._is_complex:
+            raise TypeError("differences of functions that look at numbers")
+        effect, stepped = Effect(np.zeros(state.model.nv, dtype=object)), Stepped(self._assembly, self._name, parameter)
+        for changed in self._changed:
+            numbers = changed.parts(changed.of(stepped), state)
+            changed.add(effect, state, [jacobian(number, [parameter])[..., 0] for number in numbers])
+        return effect
+
+    @property
+    def is_driven(self) -> bool:
+        """Whether its effects depend on inputs, or on first-order states behind these."""
+        interactions = (self._assembly.blocks[part.name] for part in self._changed if isinstance(part, ChangedInteraction))
+        return any(isinstance(part, ChangedInputs) for part in self._changed) or any(
+            each.inputs or each.state_names for each in interactions
+        )
 
     @cached_property
     def _changed(self) -> list[ChangedPart]:
@@ -132,8 +157,8 @@ class ParameterChange:
         def at(step: float) -> list[Array]:
             return changed.parts(self._at(step)[k], state)
 
-        step = start = DIFFERENCE_STEP * (abs(self._value) or 1.0)
-        if abs(self._value) < SAME:  # the value may be rounding and tells nothing about the step
+        step = start = DIFFERENCE_STEP * (abs(self.value) or 1.0)
+        if abs(self.value) < SAME:  # the value may be rounding and tells nothing about the step
             step = settled_step(at, start) or settled_step(at, DIFFERENCE_STEP) or start
         return [derivative(_entry(at, number), step) for number in range(len(at(step)))]
 
@@ -141,7 +166,7 @@ class ParameterChange:
         """Return the objects on which the changed parts depend, with the parameter increased by a step; cached."""
         parts = self._cache.get(step)
         if parts is None:
-            stepped = Stepped(self._assembly, self._name, self._value + step)
+            stepped = Stepped(self._assembly, self._name, self.value + step)
             parts = [changed.of(stepped) for changed in self._changed]
             if len(self._cache) < _MOST_STEPS:
                 self._cache[step] = parts
@@ -275,6 +300,63 @@ class Sensitivities:
 
         return _together(self._changes(state, closed), accelerated)
 
+    @cached_property
+    def _recorded(self) -> RecordedEffects:
+        """The direct effects of the parameters that are neither inertias nor gravity, without external loads."""
+        apart = {*self.model.mechanism.inertial.places, *self._weighing}
+        return RecordedEffects(self.model, {name: change for name, change in self._parameters.items() if name not in apart})
+
+    @cached_property
+    def _weighing(self) -> dict[str, Any]:
+        """The mechanism in a unit of gravity, for each component of it."""
+        mechanism, units = self.model.mechanism, zip("xyz", np.eye(3), strict=True)
+        axes = {name: unit for axis, unit in units if (name := f"gravity.{axis}") in self._parameters}
+        return {name: mechanism.with_assembly(replace(mechanism.assembly, gravity=unit)) for name, unit in axes.items()}
+
+    @cached_property
+    def apart(self) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+        """The names of which `at_stack` has the sensitivities and the others: without external loads, and under these."""
+        calls = self.model.mechanism.engine.calls
+        if calls.kernels is None or calls.efforts.in_python:
+            return ((), self.asked), ((), self.asked)
+
+        def split(left: set[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+            alone = [name for name in self.asked if not left.isdisjoint(self._shares.get(name, (name,)))]
+            return tuple(name for name in self.asked if name not in alone), tuple(alone)
+
+        return split(self._recorded.left), split(self._recorded.loaded)
+
+    def at_stack(
+        self, q: Array, v: Array, a: Array, loaded: bool, respond: Callable[[Array, Array, Array], Array | None]
+    ) -> dict[str, Array]:
+        """Return what follows from the changes (batch, m, nv) of inverse dynamics at stacked states, by name, if not `apart`.
+
+        `loaded`: whether there are external loads.
+
+        Raises `ApartError` where states have to go one by one.
+        """
+        mechanism, rows = self.model.mechanism, dict[str, Array]()
+        inertial = tuple(name for name in self.names if name in mechanism.inertial.places)
+        if inertial:
+            rows |= dict(zip(inertial, efforts_by_inertia(mechanism, True, inertial, q, v, a).swapaxes(0, 1), strict=True))
+        for name, weighing in self._weighing.items():
+            nothing, rows[name] = np.zeros(v.shape), np.empty(v.shape)
+            if weighing.engine.calls.stacked["gravity_effects"](q, nothing, nothing, rows[name]) != DONE:
+                raise ApartError
+        rows |= self._recorded.at(q, v, a, loaded)
+        for name in self.asked:
+            if name in self._shares:
+                rows[name] = sum((share * rows[part] for part, share in self._shares[name].items()), np.zeros(v.shape))
+        names = self.apart[loaded][0]
+        changes = [rows[name][:, None] if name in rows else -self._pushes(name, q) for name in names]
+        found = respond(np.concatenate(changes, axis=1), q, v)
+        if found is None:
+            raise ApartError
+        parts = np.split(found, np.cumsum([change.shape[1] for change in changes])[:-1], axis=1)
+        single = [name in rows or self._causes[name].kind == Kind.INPUT for name in names]
+        pairs = zip(names, parts, single, strict=True)
+        return {name: part[:, 0] if is_single else part.swapaxes(1, 2) for name, part, is_single in pairs}
+
     def _closed(self, q: Array, v: Array, rank: int, needed: Array, unknown: Array) -> _Closed:
         """Return the constraints for `needed` efforts, with efforts of least norm on the `unknown` coordinates."""
         model = self.model
@@ -331,6 +413,13 @@ class Sensitivities:
         if known is None or not known.places >= places:
             known = self._movable = Movable(self.model, places if known is None else places | known.places)
         return known
+
+    def _pushes(self, name: str, q: Array) -> Array:
+        """Return the efforts (batch, 1 or 6, nv) per unit of an input, or of a wrench on a port, at stacked configurations."""
+        cause = self._causes[name]
+        if cause.kind == Kind.INPUT:
+            return self.model.actuation_matrix(q)[..., cause.entries[0]][:, None]
+        return self.model.jacobian(cause.owner, q)[:, list(cause.entries)]
 
     def _push(self, name: str, state: SensitivityState) -> Array:
         """Return the efforts per unit of an input (nv), or of a wrench on a port (nv, 6)."""

@@ -16,8 +16,16 @@ from titop.solvers.engines.compiled.acted_on import Bound
 from titop.solvers.engines.compiled.law_tables import compiled_law, compiled_surroundings
 from titop.solvers.engines.compiled.packed import PackedSystem, interaction_rows
 from titop.solvers.engines.compiled.tables import GeneralBlock, constraint_tables
-from titop.solvers.kernels.entries import closure_entries, derivative_entries, effort_entries, hybrid_entries, series_entries
+from titop.solvers.kernels.entries import (
+    closure_entries,
+    derivative_entries,
+    effort_entries,
+    hybrid_entries,
+    observation_entries,
+    series_entries,
+)
 from titop.solvers.kernels.entries.pair import Pair
+from titop.solvers.kernels.equations.motion_matrices import FACTOR
 from titop.solvers.kernels.interface import layout
 from titop.solvers.model.mechanism import Mechanism
 
@@ -39,6 +47,12 @@ def least_efforts(system: PackedSystem, actuated: Array, with_mass: bool = False
     """Return inverse dynamics with efforts of least norm on `actuated` coordinates, and the mass matrix if `with_mass`."""
     entry = closure_entries.constrained_mass_inverse if with_mass else closure_entries.constrained_inverse
     return Bound.of(system, entry, system.loops, actuated, behind=(np.zeros(system.mechanism.nv),), shares=True)
+
+
+def least_shares(system: PackedSystem) -> Bound:
+    """Return the least efforts that do what each of several needed ones does."""
+    unknown = np.ones(system.mechanism.nv, dtype=bool)
+    return Bound.of(system.bare, closure_entries.least_shares, system.loops, unknown)
 
 
 def shared_derivatives(system: PackedSystem, actuated: Array) -> Bound:
@@ -69,6 +83,26 @@ def motion_slopes(system: PackedSystem, ports: Sequence[str]) -> Bound:
                 last = entries_of[layout.COLUMN] + (index + 1) * own - 1
         places[k] = element, last, row
     return Bound.of(shown, derivative_entries.motion_derivatives, behind=(system.tables.paths, places, frames))
+
+
+def body_efforts(system: PackedSystem, mechanism: Mechanism, own: bool, names: tuple[str, ...]) -> Bound:
+    """Return the efforts a unit of numbers of bodies: see `efforts_by_inertia`.
+
+    In a frame at its centre of mass, a body's numbers are its mass, its mass times changes of that place, and its inertia.
+    """
+    asked = mechanism.inertial.asked(own, names)
+    bodies = {body: k for k, body in enumerate(dict.fromkeys(body for body, _ in asked))}
+    chosen, frames = np.full((len(bodies), 11), -1, dtype=np.int64), np.ones((len(bodies), FACTOR + 1))
+    for row, (body, number) in enumerate(asked):
+        chosen[bodies[body], 1 + number] = row
+    for body, k in bodies.items():
+        chosen[k, 0] = element = system.tables.elements[body]
+        frames[k, :FACTOR] = system.frames[element]
+        if own:
+            block: Any = mechanism.assembly.blocks[body]
+            frames[k, 9:FACTOR] += (frames[k, :9].reshape(3, 3) * block.com).sum(axis=1)
+            frames[k, FACTOR] = block.mass
+    return Bound.of(system, observation_entries.regressor, behind=(chosen, frames))
 
 
 class HybridKernels:

@@ -24,9 +24,6 @@ from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.prepared import PreparedDynamics
 from titop.solvers.support.threads import call_in_parts
 
-#: From this number of coordinates per effort on, one elimination for each effort is faster than factors of the mass matrix.
-_LEAST_SAVED = 8
-
 
 class CompiledDynamics:
     """The dynamics of the compiled engine; see `DynamicsCore` for its functions."""
@@ -64,16 +61,10 @@ class CompiledDynamics:
         return response.T
 
     def responses(self, q: Array, efforts: Array) -> Array:
-        q, efforts, system = real_only(q, "q"), real_only(efforts, "efforts"), self._system.responding
-        count = efforts.shape[1]
-        if count > (1 if system.has_laws else max(1, self._nv // _LEAST_SAVED)):
-            matrices = np.array([self.mass_matrix(each) for each in q]).reshape(len(q), self._nv, self._nv)
-            return np.swapaxes(np.linalg.solve(matrices, np.swapaxes(efforts, 1, 2)), 1, 2)
-        forces = np.ascontiguousarray(efforts.reshape(len(q) * count, self._nv))
-        a, nothing = np.empty(forces.shape), np.zeros(forces.shape)
-        forward = Bound.of(system, dynamics_entries.forward_dynamics)
-        system.raise_for(forward.at_stack(np.repeat(q, count, 0), nothing, forces, a, threads=self._calls.threads))
-        return a.reshape(efforts.shape)
+        a = np.empty(efforts.shape)
+        needed = np.ascontiguousarray(real_only(efforts, "efforts"))
+        self._system.raise_for(self._calls.stacked["responses"](real_only(q, "q"), needed, a))
+        return a
 
     def bare_inverse(self, q: Array, v: Array, a: Array) -> Array:
         tau, state = np.empty(self._nv), (real_only(q, "q"), real_only(v, "v"), real_only(a, "a"))

@@ -23,10 +23,12 @@ from titop.solvers.engines.compiled.bound_kernels import (
     CONSTANT,
     CompiledEfforts,
     HybridKernels,
+    body_efforts,
     constrained_derivatives,
     constrained_forward,
     has_series,
     least_efforts,
+    least_shares,
     motion_slopes,
     nearest_motion,
     port_series,
@@ -106,6 +108,7 @@ ROWS = {
     "inverse": KernelRow(dynamics_entries.inverse_dynamics, serves=_is_tree),
     "inverse_derivatives": KernelRow(derivative_entries.inverse_derivatives, behind=("paths",), serves=_is_tree),
     "mass_inverse": KernelRow(dynamics_entries.mass_inverse_dynamics, serves=_is_tree),
+    "responses": KernelRow(directional_entries.responses, "bare", ("tree",)),
     "forward_tangent": KernelRow(directional_entries.forward_tangent, serves=_is_tree),
     "forward_adjoint": KernelRow(directional_entries.forward_adjoint, serves=_is_tree),
     "inverse_tangent": KernelRow(directional_entries.inverse_tangent, serves=_is_tree),
@@ -248,13 +251,8 @@ class CompiledCalls:
 
     @cached_property
     def regressors(self) -> Variants:
-        """The columns of the regressor that belong to some bodies, by their names."""
-        return Variants(self._regressor)
-
-    def _regressor(self, bodies: tuple[str, ...]) -> Bound:
-        system = self._system.apart
-        places = np.array([[system.tables.elements[body] for body in bodies]], dtype=np.int64)
-        return Bound.of(system, observation_entries.regressor, behind=(places, system.frames))
+        """The kernels of `efforts_by_inertia`, by its first two arguments."""
+        return Variants(lambda key: body_efforts(self._system.apart, self._mechanism, *key))
 
     # -- steps between configurations ------------------------------------------------------------------------------------
 
@@ -286,6 +284,7 @@ _BINDING: dict[str, Callable[[CompiledCalls, Any], Bound | None]] = {
         series_entries.hybrid_dynamics_series, calls.masks[names or ()]
     ),
     "motion_series": lambda calls, names: port_series(calls._system, names[0]),
+    "least_shares": lambda calls, names: least_shares(calls._system) if calls._mechanism.is_constrained else None,
     "hybrid": lambda calls, names: calls.hybrid_of(names).dynamics(calls._system.arrays),
     "hybrid_derivatives": lambda calls, names: calls.hybrid_of(names).derivatives(calls._system.closing()),
 }

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.inertial_numbers import NAMES
 from titop.blocks.contract.applied import gravity_energy, has_weight, is_acted_on, moves_fluid, weight_energy
 from titop.blocks.contract.block import overrides_method
 from titop.blocks.contract.description import mass_and_moment
@@ -128,9 +127,9 @@ class CompiledObservations:
     def _moving_fluid(self) -> list[GeneralBlock]:
         return [general for general in self._system.tables.general if moves_fluid(general.block)]
 
-    def regressors(self, bodies: tuple[str, ...], q: Array, v: Array, a: Array) -> Array:
-        size = len(q), len(NAMES) * len(bodies), self._nv
-        return self._asked(self._calls.regressors[bodies].at_stack, size, q, v, a).transpose(0, 2, 1)
+    def regressors(self, own: bool, names: tuple[str, ...], q: Array, v: Array, a: Array) -> Array:
+        size = len(q), len(self._mechanism.inertial.asked(own, names)), self._nv
+        return self._asked(self._calls.regressors[own, names].at_stack, size, q, v, a)
 
     def along_line(self, line: Any, q: Array) -> tuple[Any, Array]:
         path = line.path

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, twist_transport
-from titop.blocks.bodies.inertial_numbers import NAMES, wrenches_of_numbers
+from titop.blocks.bodies.inertial_numbers import inertial_derivatives, wrenches_of_numbers
 from titop.blocks.constraints.closure import relative_pose
 from titop.blocks.contract.applied import is_acted_on, weight_energy
 from titop.blocks.contract.description import mass_and_moment
@@ -234,14 +234,20 @@ class ReferenceObservations:
         with np.errstate(invalid="ignore", divide="ignore"):  # a system without mass has no centre
             return np.append(np.divide(moment, mass), mass)
 
-    def regressors(self, bodies: tuple[str, ...], q: Array, v: Array, a: Array) -> Array:
-        result = np.zeros((len(q), self._nv, len(NAMES) * len(bodies)), np.result_type(q, v, a, self._passes.dtype))
-        for row, state in enumerate(zip(q, v, a, strict=True)):
-            for k, body in enumerate(bodies):
-                motion = self.port_motion(body, *state)
-                wrenches = wrenches_of_numbers(motion.twist, motion.acceleration)
-                result[row, :, len(NAMES) * k : len(NAMES) * (k + 1)] = self.jacobian(body, state[0]).T @ wrenches
-        return result
+    def regressors(self, own: bool, names: tuple[str, ...], q: Array, v: Array, a: Array) -> Array:
+        asked, rows = self._mechanism.inertial.asked(own, names), []
+        for state in zip(q, v, a, strict=True):
+            of_bodies = {body: self._efforts_of(body, own, *state) for body, _ in asked}
+            rows += [of_bodies[body][k] for body, k in asked]
+        return np.array(rows, self._passes.dtype).reshape(len(q), len(asked), self._nv)
+
+    def _efforts_of(self, body: str, own: bool, q: Array, v: Array, a: Array) -> Array:
+        """Return the efforts (10 x nv) a unit of each number of a body, or of each of its `own` parameters."""
+        motion, block = self.port_motion(body, q, v, a), cast(Any, self._mechanism.assembly.blocks[body])
+        wrenches = wrenches_of_numbers(motion.twist, motion.acceleration)
+        if own:
+            wrenches = wrenches @ inertial_derivatives(block)
+        return wrenches.T @ self.jacobian(body, q)
 
     def multipliers(self, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None) -> Array:
         return closed_dynamics.multipliers(self._mechanism, q, v, a, pushes, applied)

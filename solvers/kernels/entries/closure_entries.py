@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.choices import everywhere
+from titop.blocks.basics.tolerances import BALANCED
 from titop.solvers.kernels.closures.closed_passes import constrained, constrained_rooms, constraints_at, efforts_and_constraints
 from titop.solvers.kernels.closures.closing import closing_step, to_nearest
 from titop.solvers.kernels.closures.closure_derivatives import write_closure_wrenches
 from titop.solvers.kernels.closures.constraint_rows import constraints, opened
-from titop.solvers.kernels.closures.least_norm import share_least, split_constraints
+from titop.solvers.kernels.closures.following import ones_of
+from titop.solvers.kernels.closures.least_norm import share_least, split_constraints, take_least
+from titop.solvers.kernels.entries.directional_entries import DIRECTIONS
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.entries.state_entries import follow
 from titop.solvers.kernels.equations.whole_passes import (
@@ -118,6 +122,36 @@ def nearest_motion(loops, second, sizes, ints, floats, numbers, stages, q, v, he
         return status
     copy(nearest, x)
     return status_of(x)
+
+
+@pair(INTS, MASK, INTS, FLOATS, FLOATS, INTS, STATE, STATE, DIRECTIONS, RESULT_ROWS)
+def least_shares(loops, unknown, ints, floats, numbers, stages, q, v, needed, result):
+    """The least efforts on the coordinates `unknown` that do with the constraints what each of several efforts does.
+
+    Open loops, and efforts that cannot be balanced or nearly so, are left to callers that look closer.
+    """
+    n, k, m = v.size, loops[0, layout.ROWS], result.shape[0]
+    if not sizes_fit(ints, q, v, v, v) or needed.shape[0] != m or needed.shape[1] != n or result.shape[1] != n:
+        return layout.WRONG_SIZE
+    tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
+    rooms, jacobian, sides = moving_rooms(ints, layout.INVERSE_COLUMNS, q), np.empty((k, n), q.dtype), np.empty((3, k), q.dtype)
+    still, ones, columns = np.zeros(n, q.dtype), np.empty(n, q.dtype), np.empty((n, m), q.dtype)
+    status = efforts_and_constraints(ClosedTables(tables, loops), State(q, v), still, rooms, ones, sides, jacobian)
+    if status != layout.OK:
+        return status
+    ones_of(loops, floats, ones)
+    split, first, end = split_constraints(loops, floats, jacobian, ones, unknown, True)
+    if end < 0 or opened(sides[0]):
+        return layout.SINGULAR
+    for row in range(m):
+        for j in range(n):
+            columns[j, row] = needed[row, j]
+    if not everywhere(take_least(split, first, end, unknown, ones, columns, np.zeros((k, m), q.dtype)) <= BALANCED):
+        return layout.SINGULAR
+    for row in range(m):
+        for j in range(n):
+            result[row, j] = columns[j, row]
+    return status_of_rows(result)
 
 
 @pair(VECTOR, MASK, INTS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR)

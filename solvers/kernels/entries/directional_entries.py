@@ -17,10 +17,14 @@ from titop.solvers.kernels.equations.linearise import (
     linearised_rooms,
     sum_rows,
 )
-from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of_rows
+from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of, status_of_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import State, Tables
+from titop.solvers.kernels.tree.composite import write_mass_matrix
+from titop.solvers.kernels.tree.factor import factor, solve_rows
 from titop.solvers.kernels.tree.forward import respond
+from titop.solvers.kernels.tree.joints import element_of
+from titop.solvers.kernels.tree.kinematics import outward_poses
 from titop.solvers.kernels.tree.subtree_sums import ROOM_COLUMNS
 from titop.solvers.native.kernel import helper, shared
 from titop.solvers.native.signatures import FLOATS, INTS, RESULT_ROWS, STATE, Type
@@ -158,3 +162,29 @@ def forward_adjoint(ints, floats, numbers, stages, q, v, tau, weights, by_q, by_
             by_q[row, k] = -by_q[row, k]
             by_v[row, k] = -by_v[row, k]
     return min(status_of_rows(by_tau), min(status_of_rows(by_q), status_of_rows(by_v)))
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, INTS, STATE, DIRECTIONS, RESULT_ROWS)
+def responses(ints, floats, numbers, stages, tree, q, efforts, result):
+    """The accelerations that each of several efforts causes alone, from rest; `tree` is that of coordinates."""
+    n, m = ints[0, layout.NV], result.shape[0]
+    if q.size != ints[0, layout.NQ] or efforts.shape[0] != m or efforts.shape[1] != n or result.shape[1] != n:
+        return layout.WRONG_SIZE
+    law, still = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, np.zeros(n, q.dtype) if LAWS else None
+    work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype)
+    status = outward_poses(Tables(ints, floats, numbers, stages, law), State(q, still), work)
+    if status != layout.OK:
+        return status
+    matrix, columns = np.empty((n, n), q.dtype), np.empty((n, m), q.dtype)
+    write_mass_matrix(ints, floats, law, work, matrix)
+    failed = factor(tree, matrix)
+    if failed >= 0:
+        return element_of(ints, failed)
+    for row in range(m):
+        for k in range(n):
+            columns[k, row] = efforts[row, k]
+    solve_rows(tree, matrix, columns)
+    for row in range(m):
+        for k in range(n):
+            result[row, k] = columns[k, row]
+    return min(status_of(q), status_of_rows(result))

@@ -34,10 +34,13 @@ LAWS = True
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, INTS, FLOATS, STATE, STATE, STATE, RESULT_ROWS)
-def regressor(ints, floats, numbers, stages, bodies, frames, q, v, a, result):
-    """The regressors (10 a body, nv) of the bodies whose elements stand in `bodies` (1, count)."""
-    count = bodies.shape[1]
-    if not sizes_fit(ints, q, v, a, v) or result.shape[0] != NUMBERS_OF_BODY * count or result.shape[1] != v.size:
+def regressor(ints, floats, numbers, stages, chosen, frames, q, v, a, result):
+    """The efforts (nv) a unit of each of the `chosen` numbers of bodies; see `write_body_regressor`."""
+    last = -1
+    for k in range(chosen.shape[0]):
+        for c in range(NUMBERS_OF_BODY):
+            last = max(last, chosen[k, 1 + c])
+    if not sizes_fit(ints, q, v, a, v) or result.shape[0] != last + 1 or result.shape[1] != v.size:
         return layout.WRONG_SIZE
     tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
     work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype)
@@ -48,9 +51,8 @@ def regressor(ints, floats, numbers, stages, bodies, frames, q, v, a, result):
         status = outward_motions(tables, state, a, work, layout.KNOWN)
     if status != layout.OK:
         return status
-    for k in range(count):
-        part = result[NUMBERS_OF_BODY * k : NUMBERS_OF_BODY * (k + 1)]
-        write_body_regressor(tables, work, bodies[0, k], frames, pose, wrenches, part)
+    for k in range(chosen.shape[0]):
+        write_body_regressor(tables, work, frames, chosen, k, pose, wrenches, result)
     return status_of_rows(result)
 
 

@@ -98,50 +98,54 @@ def write_rigid_momentum_matrix(ints, floats, work, sums, firsts, matrix):
 
 #: Numbers of a body (see `titop.blocks.bodies.inertial_numbers`), a unit of each of which the regressor says the efforts.
 NUMBERS_OF_BODY = 10
+#: The column of `frames` with the factor of the first moments, behind the pose.
+FACTOR = 12
 
 
 @helper
-def write_body_regressor(tables, work, i, frames, pose, wrenches, result):
-    """Write the efforts (10 x nv) a unit of each number of element i's body into `result`, zero before.
+def write_body_regressor(tables, work, frames, chosen, k, pose, wrenches, result):
+    """Write the efforts (nv) a unit of each number of the k-th body into its row of `result`, zero before.
 
-    `frames` holds the reference frames in the elements; `pose` (1, 12) and `wrenches` (10, 6) are room.
+    Row k of `frames` holds a frame of the body in its element, and a factor of the first moments; row k of `chosen` the
+    element, then the rows of the numbers, -1 for one that is not asked for. `pose` (1, 12) and `wrenches` (10, 6) are room.
     """
-    ints, law, twist = tables.ints, tables.law, transport(frames, i, 0, six(work, i, layout.TWIST))
-    _write_wrenches(twist, transport(frames, i, 0, six(work, i, layout.ACC)), wrenches)
-    for k in range(12):
-        pose[0, k] = frames[i, k]
+    ints, law, i = tables.ints, tables.law, chosen[k, 0]
+    twist = transport(frames, k, 0, six(work, i, layout.TWIST))
+    _write_wrenches(twist, transport(frames, k, 0, six(work, i, layout.ACC)), frames[k, FACTOR], wrenches)
+    for c in range(12):
+        pose[0, c] = frames[k, c]
     while i > 0:
         for j in range(coordinates_of(ints[i, layout.KIND])):
-            _project(transport(pose, 0, 0, axis(ints, tables.floats, i, j)), wrenches, result, ints[i, layout.V] + j)
+            _project(transport(pose, 0, 0, axis(ints, tables.floats, i, j)), wrenches, chosen, k, result, ints[i, layout.V] + j)
         prepend(work, i, layout.R, pose)
         p = ints[i, layout.PARENT]
         if law is not None and ints[i, layout.PORT] >= 0:
             for j in range(ints[p, layout.OWN]):
-                _project(
-                    transport(pose, 0, 0, subspace_column(ints, law, i, p, j)), wrenches, result, ints[p, layout.OWN_V] + j
-                )
+                x = transport(pose, 0, 0, subspace_column(ints, law, i, p, j))
+                _project(x, wrenches, chosen, k, result, ints[p, layout.OWN_V] + j)
             prepend(law, 0, ints[i, layout.PORT], pose)
         i = p
 
 
 @helper
-def _project(x, wrenches, result, column):
-    """Write the power of all wrenches at a twist into a column."""
-    for k in range(NUMBERS_OF_BODY):
-        result[k, column] = dot(six(wrenches, k, 0), x)
+def _project(x, wrenches, chosen, k, result, column):
+    """Write the power of the chosen wrenches at a twist into a column."""
+    for c in range(NUMBERS_OF_BODY):
+        if chosen[k, 1 + c] >= 0:
+            result[chosen[k, 1 + c], column] = dot(six(wrenches, c, 0), x)
 
 
 @helper
-def _write_wrenches(twist, acceleration, wrenches):
-    """Write the wrench a unit of each number, at the frame's twist and acceleration less gravity's."""
+def _write_wrenches(twist, acceleration, factor, wrenches):
+    """Write the wrench a unit of each number, at the frame's twist and acceleration less gravity's, of moments a `factor`."""
     vx, vy, vz, wx, wy, wz = twist
     tx, ty, tz = acceleration[3], acceleration[4], acceleration[5]
     cx, cy, cz = cross(wx, wy, wz, vx, vy, vz)
     ax, ay, az = acceleration[0] + cx, acceleration[1] + cy, acceleration[2] + cz
     _put_row(wrenches, 0, ax, ay, az, 0.0, 0.0, 0.0)
-    _put_row(wrenches, 1, -wy * wy - wz * wz, tz + wx * wy, wx * wz - ty, 0.0, -az, ay)
-    _put_row(wrenches, 2, wx * wy - tz, -wx * wx - wz * wz, tx + wy * wz, az, 0.0, -ax)
-    _put_row(wrenches, 3, ty + wx * wz, wy * wz - tx, -wx * wx - wy * wy, -ay, ax, 0.0)
+    put_six(wrenches, 1, 0, scaled(factor, (-wy * wy - wz * wz, tz + wx * wy, wx * wz - ty, 0.0, -az, ay)))
+    put_six(wrenches, 2, 0, scaled(factor, (wx * wy - tz, -wx * wx - wz * wz, tx + wy * wz, az, 0.0, -ax)))
+    put_six(wrenches, 3, 0, scaled(factor, (ty + wx * wz, wy * wz - tx, -wx * wx - wy * wy, -ay, ax, 0.0)))
     _put_row(wrenches, 4, 0.0, 0.0, 0.0, tx, wz * wx, -wy * wx)
     _put_row(wrenches, 5, 0.0, 0.0, 0.0, -wz * wy, ty, wx * wy)
     _put_row(wrenches, 6, 0.0, 0.0, 0.0, wy * wz, -wx * wz, tz)

@@ -201,12 +201,13 @@ def test_stacked_sensitivities_to_inertia(engine: str, count) -> None:
 
 
 def asked_for(model, monkeypatch):
-    """Return a list that is going to hold the bodies of each call of the regressor's kernel."""
-    kernels, bodies = model.mechanism.engine.calls.regressors, []
+    """Return a list that is going to hold the bodies of each call of the kernel of efforts a unit of their numbers."""
+    inertial, kernels, bodies = model.mechanism.inertial, model.mechanism.engine.calls.regressors, []
     ways = ("call", "at_stack")
 
     def counting(key, way):
-        return lambda *arguments: bodies.append(key) or getattr(kernels[key], way)(*arguments)
+        of = tuple(dict.fromkeys(body for body, _ in inertial.asked(*key)))
+        return lambda *arguments, **more: bodies.append(of) or getattr(kernels[key], way)(*arguments, **more)
 
     counted = Variants(lambda key: SimpleNamespace(**{way: counting(key, way) for way in ways}))
     monkeypatch.setitem(vars(model.mechanism.engine.calls), "regressors", counted)

@@ -44,6 +44,7 @@ NO_ROWS = np.zeros((1, 0), dtype=np.int64)
 SQUARE, SLOPES = ("n", "n"), (3, "n", "n")
 EFFORTS: dict[str, Any] = {"unknown": np.bool_(True), "driven": ("n",)}
 RESULTS = {"accelerations": ("n",), "efforts": ("n",)}
+BODY_FRAMES = np.tile([*np.eye(3).ravel(), 0.0, 0.0, 0.0, 1.0], (2, 1))
 WHAT, FRAMES, _ = reading_tables([ReadingRow(sensor_readings.RATE, 0)])
 
 TREES = [
@@ -82,7 +83,7 @@ TREES = [
     Row(
         observation_entries.regressor,
         "q v a result",
-        {"bodies": np.array([[1, 2]]), "frames": np.tile([*np.eye(3).ravel(), 0.0, 0.0, 0.0], (10, 1)), "result": (20, "n")},
+        {"chosen": np.array([[1, 0, *[-1] * 9], [2, *range(1, 11)]]), "frames": BODY_FRAMES, "result": (11, "n")},
     ),
     Row(reading_entries.readings, "q v a", {"what": WHAT, "frames": FRAMES, "result": (1,)}),
     Row(
@@ -95,6 +96,7 @@ TREES = [
         "q v tau weights by_q by_v by_tau",
         dict.fromkeys(("weights", "by_q", "by_v", "by_tau"), (2, "n")),
     ),
+    Row(directional_entries.responses, "q efforts result", dict.fromkeys(("efforts", "result"), (2, "n"))),
     Row(directional_entries.inverse_tangent, "q v a dq dv da result", dict.fromkeys(("dq", "dv", "da", "result"), (2, "n"))),
     Row(
         directional_entries.inverse_adjoint,
@@ -123,6 +125,7 @@ LINKAGES = [
     Row(hybrid_entries.constrained_hybrid, "q v tau a", {"imposed": "first", **RESULTS}),
     Row(derivative_entries.constrained_derivatives, "q v tau result", {"result": SLOPES}),
     Row(derivative_entries.constrained_linear_matrices, "q v tau a A B", {"A": ("2n", "2n"), "B": ("2n", "n")}),
+    Row(closure_entries.least_shares, "q v needed result", {**EFFORTS, "needed": (2, "n"), "result": (2, "n")}),
     Row(derivative_entries.shared_derivatives, "q v a driven result", {**EFFORTS, "result": SLOPES}),
     Row(
         derivative_entries.inverse_slopes_with_closures,
