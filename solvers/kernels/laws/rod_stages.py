@@ -41,7 +41,6 @@ from titop.solvers.kernels.laws.rod_columns import (
     write_mass,
 )
 from titop.solvers.kernels.laws.rod_motion import (
-    compose,
     momentum_of,
     move_outwards,
     own_wrench,
@@ -53,6 +52,7 @@ from titop.solvers.kernels.laws.rod_water import WATER
 from titop.solvers.kernels.spatial.algebra import (
     carry_wrench,
     column_of,
+    composed_pose,
     cross,
     full_times,
     matrix_of,
@@ -84,7 +84,7 @@ def _rod_of(block):
 
 def _terms(block):
     n, numbers, law, intervals, h = block.n, block.numbers, block.law, rods.intervals_of(block.numbers), bias_at(block.n)
-    columns, small = np.empty((1, 6 * n * (intervals + block.ports + 1)), law.dtype), np.empty((1, TABLE + 6 * n), law.dtype)
+    columns, small = np.empty((1, 6 * n * (intervals + block.ports + 1)), law.dtype), np.empty((1, TABLE), law.dtype)
     kept = np.empty((1, rods.kept_size(intervals, block.ports)), law.dtype)
     rod = rods.Rod(n, intervals, block.ports, block.used, numbers, kept)
     move_outwards(rod, block.q, block.v, np.zeros(n, law.dtype), block.twist, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
@@ -98,7 +98,7 @@ def _terms(block):
         if is_used(block.used, p):
             target, place, mounting = port_at(n, p), intervals + 1 + p, rods.mounting_at(rod, p)
             end = rods.kept_place(place)
-            compose(rod.kept, end, numbers, mounting, law, target)
+            put_pose(law, 0, target, *composed_pose(rod.kept, 0, end, numbers, 0, mounting))
             x, y, z = three(numbers, 0, mounting + 9)
             put_pose(small, 0, 36, matrix_of(law, 0, target), rotate(rod.kept, 0, end, x, y, z))
             write_back_transport(small, 36, small, 0)
@@ -123,7 +123,7 @@ def _outward(block):
     for p in range(block.ports):
         if is_used(block.used, p):
             target, end, mounting = port_at(rod.n, p), rods.kept_place(rod.intervals + 1 + p), rods.mounting_at(rod, p)
-            compose(rod.kept, end, numbers, mounting, law, target)
+            put_pose(law, 0, target, *composed_pose(rod.kept, 0, end, numbers, 0, mounting))
             put_six(law, 0, target + layout.PORT_TWIST, transport(numbers, 0, mounting, six(rod.kept, 0, end + rods.TWIST)))
             put_six(law, 0, target + layout.PORT_ACC, transport(numbers, 0, mounting, six(rod.kept, 0, end + rods.RATE)))
     return layout.OK

@@ -213,7 +213,7 @@ def eliminate_own(ints, law, i, a, effort, imposed, rounding):
         law[0, row + 6 + j], law[0, h + 6 + j] = inverse, rest
         if imposed is None:
             in_six = first + 6 <= n
-            _take(law, o, size, h, j, 6 + first if in_six else 0)
+            _take(law, o, size, h, j, 6 + first if in_six else 0, (inverse, rest))
             if in_six and j == first:
                 _take_six(law, o, size, h, j)
             continue
@@ -234,14 +234,14 @@ def eliminate_own(ints, law, i, a, effort, imposed, rounding):
 
 
 @helper
-def _take(law, o, size, h, j, begin):
+def _take(law, o, size, h, j, begin, left):
     """Take what coordinate j has a share in from h and the lower half of M: what is left is symmetric. From one row on."""
-    row, pivot = part_of(law, o + (6 + j) * size, (size,)), 6 + j
-    for r in range(begin, pivot):
-        share, target = row[r] * row[pivot], part_of(law, o + r * size, (size,))
-        law[0, h + r] += share * law[0, h + pivot]
+    row, (inverse, rest) = o + (6 + j) * size, left
+    for r in range(begin, 6 + j):
+        share = law[0, row + r] * inverse
+        law[0, h + r] += share * rest
         for c in range(max(6, r + 1)):
-            target[c] -= share * row[c]
+            law[0, o + r * size + c] -= share * law[0, row + c]
 
 
 @helper
