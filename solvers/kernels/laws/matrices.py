@@ -41,19 +41,31 @@ def add_rows(t, o, w, x, s, stride, count):
 
 
 @helper
-def add_product(t, o, m, a, x, s, n):
-    """Add to the matrix (6 x n) at ``t[0, o]`` the product of the one at ``m[0, a]`` (6 x 6) and the one at ``x[0, s]``."""
-    add_wide_product(t, o, m, a, (6, 6, 1), x, s, n)
+def add_three_rows(t, o, w, x, s, stride, count):
+    """Do so with three rows and three numbers."""
+    w0, w1, w2 = w
+    target, x0 = vector_at(address_of(t, o), count), vector_at(address_of(x, s), count)
+    x1, x2 = vector_at(address_of(x, s + stride), count), vector_at(address_of(x, s + 2 * stride), count)
+    for j in range(count):
+        target[j] += w0 * x0[j] + w1 * x1[j] + w2 * x2[j]
 
 
 @helper
-def add_wide_product(t, o, m, a, sizes, x, s, n):
-    """Do so for another number of rows, the first of `sizes`; the others are of the matrix at ``m[0, a]``.
+def add_product(t, o, m, a, x, s, n):
+    """Add to the matrix (6 x n) at ``t[0, o]`` the product of the one at ``m[0, a]`` (6 x 6) and the one at ``x[0, s]``."""
+    for r in range(6):
+        add_rows(t, o + r * n, six(m, 0, a + 6 * r), x, s, n, n)
+
+
+@helper
+def put_wide_product(t, o, m, a, sizes, x, s, n):
+    """Write such a product for another number of rows, the first of `sizes`; the others are of the matrix at ``m[0, a]``.
 
     Its rows have as many numbers, and as many groups of six columns of it take part.
     """
     rows, width, groups = sizes
     for r in range(rows):
+        clear(t, o + r * n, n)
         for g in range(groups):
             add_rows(t, o + r * n, six(m, 0, a + width * r + 6 * g), x, s + 6 * g * n, n, n)
 

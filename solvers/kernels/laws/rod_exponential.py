@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from titop.blocks.basics.choices import everywhere, select
-from titop.solvers.kernels.spatial.algebra import cross, minus, plus, scaled, six, twist_cross, wrench_cross
+from titop.solvers.kernels.spatial.algebra import cross, minus, plus, scaled, twist_cross, wrench_cross
 from titop.solvers.native.kernel import helper
 
 #: One by the factorials.
@@ -120,6 +120,21 @@ def tangent(omega, b, c, y):
 
 
 @helper
+def tangent_matrix(omega, b, c):
+    """Return what ``T(omega)`` makes of turns about the three axes, ``1 - b Omega x + c (Omega Omega^T - Omega^2)``."""
+    u, v, w, x, y, z = omega
+    bx, by, bz = _product(b, (x, u)), _product(b, (y, v)), _product(b, (z, w))
+    xx, yy, zz = _product(c, (x * x, 2.0 * x * u)), _product(c, (y * y, 2.0 * y * v)), _product(c, (z * z, 2.0 * z * w))
+    xy, yz = _product(c, (x * y, x * v + y * u)), _product(c, (y * z, y * w + z * v))
+    xz = _product(c, (x * z, x * w + z * u))
+    return (
+        (-(yy[1] + zz[1]), xy[1] - bz[1], xz[1] + by[1], 1.0 - (yy[0] + zz[0]), xy[0] - bz[0], xz[0] + by[0]),
+        (xy[1] + bz[1], -(xx[1] + zz[1]), yz[1] - bx[1], xy[0] + bz[0], 1.0 - (xx[0] + zz[0]), yz[0] - bx[0]),
+        (xz[1] - by[1], yz[1] + bx[1], -(xx[1] + yy[1]), xz[0] - by[0], yz[0] + bx[0], 1.0 - (xx[0] + yy[0])),
+    )
+
+
+@helper
 def tangent_back(omega, b, c, w):
     """Return ``T(omega)^T w``."""
     once = wrench_cross(omega, w)
@@ -165,21 +180,6 @@ def tangent_rates(omega, first, second, terms, rates, y):
     plain = plus(plus(dual_times(ddc, twice), scaled(2.0, dual_times(dc, both))), dual_times(c, more))
     crossed = plus(plus(dual_times(ddb, once), scaled(2.0, dual_times(db, along))), dual_times(b, bent))
     return plus(minus(y, dual_times(b, once)), dual_times(c, twice)), by_rate, minus(plain, crossed)
-
-
-@helper
-def dual_product(t, o, x):
-    """Return the product of a 3 x 3 matrix of dual numbers, its columns twists at ``t[0, o]``, and a twist."""
-    a, b, c = six(t, 0, o), six(t, 0, o + 6), six(t, 0, o + 12)
-    v0, v1, v2, w0, w1, w2 = x
-    return (
-        a[0] * w0 + b[0] * w1 + c[0] * w2 + a[3] * v0 + b[3] * v1 + c[3] * v2,
-        a[1] * w0 + b[1] * w1 + c[1] * w2 + a[4] * v0 + b[4] * v1 + c[4] * v2,
-        a[2] * w0 + b[2] * w1 + c[2] * w2 + a[5] * v0 + b[5] * v1 + c[5] * v2,
-        a[3] * w0 + b[3] * w1 + c[3] * w2,
-        a[4] * w0 + b[4] * w1 + c[4] * w2,
-        a[5] * w0 + b[5] * w1 + c[5] * w2,
-    )
 
 
 @helper

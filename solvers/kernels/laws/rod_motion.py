@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.blocks.laws.vectors import product
-from titop.solvers.kernels.interface.stages import address_of, row_at
+from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
 from titop.solvers.kernels.laws import rod_numbers as rods
 from titop.solvers.kernels.laws.matrices import clear
 from titop.solvers.kernels.laws.rod_exponential import displacement, expansion, tangent, tangent_back, tangent_rate
 from titop.solvers.kernels.spatial.algebra import (
     add_six,
     carry_wrench,
+    composed_pose,
     cross,
     full_times,
-    matrix_of,
     plus,
     point_acceleration,
+    put_pose,
     put_six,
-    rotate,
     rotate_back,
     scaled,
     six,
@@ -44,7 +43,7 @@ ALL_STEPS = -1
 def move_outwards(rod, q, v, a, twist, acceleration):
     """Write poses, twists and accelerations of all places, and what the steps do, for the base's motion."""
     numbers, kept = rod.numbers, rod.kept
-    _put_pose(kept, 0, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0))
+    put_pose(kept, 0, 0, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0))
     put_six(kept, 0, rods.TWIST, twist)
     put_six(kept, 0, rods.RATE, acceleration)
     for k in range(rod.intervals + rod.ports):
@@ -54,7 +53,8 @@ def move_outwards(rod, q, v, a, twist, acceleration):
             _write_displacement(numbers[0, o], kept, here)
             omega, first = six(kept, 0, here + rods.OMEGA), six(kept, 0, here + rods.OMEGA_RATE)
             terms = expansion(omega)
-            _put_pose(kept, here, *displacement(omega, terms[0], terms[1]))
+            rods.put_terms(kept, here, terms)
+            put_pose(kept, 0, here, *displacement(omega, terms[0], terms[1]))
             own = tangent(omega, terms[0], terms[1], first)
             own_rate = plus(
                 tangent(omega, terms[0], terms[1], six(kept, 0, here + rods.OMEGA_SECOND)), tangent_rate(omega, terms, first)
@@ -62,44 +62,33 @@ def move_outwards(rod, q, v, a, twist, acceleration):
             begin, end = rods.kept_place(rods.start_of(rod, k)), rods.kept_place(k + 1)
             speed = plus(transport(kept, 0, here, six(kept, 0, begin + rods.TWIST)), own)
             carried = transport(kept, 0, here, six(kept, 0, begin + rods.RATE))
-            compose(kept, begin, kept, here, kept, end)
+            put_pose(kept, 0, end, *composed_pose(kept, 0, begin, kept, 0, here))
             put_six(kept, 0, end + rods.TWIST, speed)
             put_six(kept, 0, end + rods.RATE, plus(plus(carried, own_rate), twist_cross(speed, own)))
 
 
 @helper
-def _put_pose(kept, o, rotation, position):
-    for k in range(9):
-        kept[0, o + k] = rotation[k]
-    for k in range(3):
-        kept[0, o + 9 + k] = position[k]
-
-
-@helper
-def compose(a, i, b, k, t, o):
-    """Write the pose at ``a[0, i]`` followed by the one at ``b[0, k]`` to ``t[0, o]``."""
-    x, y, z = rotate(a, 0, i, b[0, k + 9], b[0, k + 10], b[0, k + 11])
-    _put_pose(t, o, product(matrix_of(a, 0, i), matrix_of(b, 0, k)), (a[0, i + 9] + x, a[0, i + 10] + y, a[0, i + 11] + z))
-
-
-@helper
 def _write_strains(rod, o, q, v, a, to):
     """Write both strains, their rates and second rates, six numbers each."""
-    n, numbers, kept = rod.n, rod.numbers, rod.kept
+    n, numbers, kept, components = rod.n, rod.numbers, rod.kept, vector_at(address_of(rod.numbers, rods.COMPONENTS), rod.n)
     for k in range(12):
         kept[0, to + k] = numbers[0, o + rods.REFERENCE + k]
-        kept[0, to + 12 + k] = 0.0
-        kept[0, to + 24 + k] = 0.0
-    first, second = o + rods.SHAPES, o + rods.SHAPES + n
-    for j in range(n):
-        at = to + int(numbers[0, rods.COMPONENTS + j])
-        x, y = numbers[0, first + j], numbers[0, second + j]
-        kept[0, at] += x * q[j]
-        kept[0, at + 6] += y * q[j]
-        kept[0, at + 12] += x * v[j]
-        kept[0, at + 18] += y * v[j]
-        kept[0, at + 24] += x * a[j]
-        kept[0, at + 30] += y * a[j]
+    clear(kept, to + 12, 24)
+    first, second, begin = o + rods.SHAPES, o + rods.SHAPES + n, 0
+    while begin < n:
+        stop, at = rods.run_end(n, components, begin), to + int(components[begin])
+        s0 = s1 = r0 = r1 = t0 = t1 = 0.0
+        for j in range(begin, stop):
+            x, y = numbers[0, first + j], numbers[0, second + j]
+            s0, s1, r0, r1 = s0 + x * q[j], s1 + y * q[j], r0 + x * v[j], r1 + y * v[j]
+            t0, t1 = t0 + x * a[j], t1 + y * a[j]
+        kept[0, at] += s0
+        kept[0, at + 6] += s1
+        kept[0, at + 12] += r0
+        kept[0, at + 18] += r1
+        kept[0, at + 24] += t0
+        kept[0, at + 30] += t1
+        begin = stop
 
 
 @helper
@@ -179,7 +168,7 @@ def press_inwards(rod, efforts, to):
             o, here = rods.step_at(rod, k), rods.kept_step(rod, k)
             wrench = six(kept, 0, rods.kept_place(k + 1) + rods.WRENCH)
             omega = six(kept, 0, here + rods.OMEGA)
-            terms = expansion(omega)
+            terms = rods.terms_at(kept, here)
             pressed = tangent_back(omega, terms[0], terms[1], wrench)
             _write_pressures(numbers[0, o], pressed, kept, here)
             first, second, pressures = o + rods.SHAPES, o + rods.SHAPES + n, here + rods.PRESSURES

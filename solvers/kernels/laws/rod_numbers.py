@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import namedtuple
 
 from titop.solvers.kernels.interface.records import is_used
+from titop.solvers.kernels.spatial.algebra import put_six, six
 from titop.solvers.native.kernel import helper
 
 #: Where it stands where these stand.
@@ -53,7 +54,8 @@ OMEGA = 48  # logarithm of the displacement
 OMEGA_RATE = 54
 OMEGA_SECOND = 60
 PRESSURES = 66  # what presses on the two strains, in [k; s]
-_STEP = 78
+TERMS = 78  # `expansion` of Omega
+_STEP = 90
 
 
 #: How many coordinates, intervals and ports a rod has, bits for the ports in use, its numbers, and what is kept of it.
@@ -63,6 +65,36 @@ Rod = namedtuple("Rod", "n intervals ports used numbers kept")
 @helper
 def intervals_of(numbers):
     return int(numbers[0, 0])
+
+
+@helper
+def run_end(n, components, j):
+    """Return the first coordinate behind j that moves another component, n if there is none."""
+    end = j + 1
+    while end < n and components[end] == components[j]:
+        end += 1
+    return end
+
+
+@helper
+def put_terms(kept, here, terms):
+    """Write the `expansion` of a step's Omega."""
+    b, c, db, dc, ddb, ddc = terms
+    put_six(kept, 0, here + TERMS, (*b, *c, *db))
+    put_six(kept, 0, here + TERMS + 6, (*dc, *ddb, *ddc))
+
+
+@helper
+def terms_at(kept, here):
+    """Return the `expansion` of a step's Omega."""
+    (b, b_e, c, c_e, db, db_e), (dc, dc_e, ddb, ddb_e, ddc, ddc_e) = six(kept, 0, here + TERMS), six(kept, 0, here + TERMS + 6)
+    return (b, b_e), (c, c_e), (db, db_e), (dc, dc_e), (ddb, ddb_e), (ddc, ddc_e)
+
+
+@helper
+def turns(rod, j):
+    """Tell whether coordinate j turns sections; else it only shifts them."""
+    return rod.numbers[0, COMPONENTS + j] < 3.0
 
 
 @helper

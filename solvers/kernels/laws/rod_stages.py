@@ -10,16 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.records import (
-    bias_at,
-    by_rate_at,
-    by_twist_at,
-    columns_at,
-    is_used,
-    port_at,
-    result_at,
-    slopes_size,
-)
+from titop.solvers.kernels.interface.records import bias_at, by_rate_at, by_twist_at, columns_at, is_used, port_at, result_at
 from titop.solvers.kernels.interface.stages import row_at
 from titop.solvers.kernels.laws import rod_numbers as rods
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
@@ -29,10 +20,11 @@ from titop.solvers.kernels.laws.matrices import (
     add_product,
     add_rows,
     add_scaled,
-    add_wide_product,
+    add_three_rows,
     clear,
     half_square,
     put_column,
+    put_wide_product,
     write_back_transport,
 )
 from titop.solvers.kernels.laws.rod_columns import (
@@ -43,12 +35,12 @@ from titop.solvers.kernels.laws.rod_columns import (
     is_massive,
     mirror_mass,
     move_columns,
+    move_origin,
     press_columns,
     write_columns,
     write_mass,
 )
 from titop.solvers.kernels.laws.rod_motion import (
-    compose,
     momentum_of,
     move_outwards,
     own_wrench,
@@ -60,12 +52,17 @@ from titop.solvers.kernels.laws.rod_water import WATER
 from titop.solvers.kernels.spatial.algebra import (
     carry_wrench,
     column_of,
+    composed_pose,
     cross,
     full_times,
+    matrix_of,
     plus,
+    put_pose,
     put_six,
+    rotate,
     scaled,
     six,
+    three,
     transport,
     twist_cross,
     unit,
@@ -87,7 +84,7 @@ def _rod_of(block):
 
 def _terms(block):
     n, numbers, law, intervals, h = block.n, block.numbers, block.law, rods.intervals_of(block.numbers), bias_at(block.n)
-    columns, small = np.empty((1, 6 * n * (intervals + block.ports + 1)), law.dtype), np.empty((1, TABLE + 6 * n), law.dtype)
+    columns, small = np.empty((1, 6 * n * (intervals + block.ports + 1)), law.dtype), np.empty((1, TABLE), law.dtype)
     kept = np.empty((1, rods.kept_size(intervals, block.ports)), law.dtype)
     rod = rods.Rod(n, intervals, block.ports, block.used, numbers, kept)
     move_outwards(rod, block.q, block.v, np.zeros(n, law.dtype), block.twist, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
@@ -101,10 +98,12 @@ def _terms(block):
         if is_used(block.used, p):
             target, place, mounting = port_at(n, p), intervals + 1 + p, rods.mounting_at(rod, p)
             end = rods.kept_place(place)
-            compose(rod.kept, end, numbers, mounting, law, target)
+            put_pose(law, 0, target, *composed_pose(rod.kept, 0, end, numbers, 0, mounting))
+            x, y, z = three(numbers, 0, mounting + 9)
+            put_pose(small, 0, 36, matrix_of(law, 0, target), rotate(rod.kept, 0, end, x, y, z))
+            write_back_transport(small, 36, small, 0)
             put_six(law, 0, target + layout.PORT_GAMMA, transport(numbers, 0, mounting, six(rod.kept, 0, end + rods.RATE)))
             clear(law, target + layout.PORT_S, 6 * n)
-            write_back_transport(numbers, mounting, small, 0)
             add_product(law, target + layout.PORT_S, small, 0, columns, 6 * n * place, n)
     return layout.OK
 
@@ -124,7 +123,7 @@ def _outward(block):
     for p in range(block.ports):
         if is_used(block.used, p):
             target, end, mounting = port_at(rod.n, p), rods.kept_place(rod.intervals + 1 + p), rods.mounting_at(rod, p)
-            compose(rod.kept, end, numbers, mounting, law, target)
+            put_pose(law, 0, target, *composed_pose(rod.kept, 0, end, numbers, 0, mounting))
             put_six(law, 0, target + layout.PORT_TWIST, transport(numbers, 0, mounting, six(rod.kept, 0, end + rods.TWIST)))
             put_six(law, 0, target + layout.PORT_ACC, transport(numbers, 0, mounting, six(rod.kept, 0, end + rods.RATE)))
     return layout.OK
@@ -159,15 +158,17 @@ def _slopes(block):
     columns, wrenches = np.empty((1, places * ROWS * n), law.dtype), np.empty((1, places * 6 * n), law.dtype)
     tables, small = np.empty((1, (places + 2) * TABLE), law.dtype), np.empty((1, _MATRIX + 36 + ROWS * n), law.dtype)
     own = np.empty((1, 6 * n), law.dtype)
-    clear(slopes, 0, slopes_size(n, rod.ports))
+    clear(slopes, 0, columns_at(n, 0))
     clear(law, 0, bias_at(n))
     if block.passive:
         add_passive_slopes(rod.numbers, rods.stiffness_at(n, rod.intervals), n, slopes)
     move_columns(rod, tables, columns)
-    clear(wrenches, 0, places * 6 * n)
+    clear(wrenches, 6 * n * (rod.intervals + 1), 6 * n * rod.ports)
     for i in range(rod.intervals + 1):
         if is_massive(rod, i):
             _add_point(block, rod, i, columns, wrenches, small, own)
+        else:
+            clear(wrenches, 6 * n * i, 6 * n)
     mirror_mass(n, law)
     for p in range(rod.ports):
         if is_used(rod.used, p):
@@ -184,22 +185,20 @@ def _slopes(block):
 @helper
 def _add_point(block, rod, i, columns, wrenches, small, own):
     """Add to M and to the slopes what a point does, and write what its wrench changes by with q; `own` is room for its S."""
-    n, slopes, s, by_twist, by_q = block.n, block.slopes, ROWS * block.n * i, _MATRIX, _MATRIX + 36
-    by_v = by_q + 6 * n
+    n, slopes, s, by_twist, by_v = block.n, block.slopes, ROWS * block.n * i, _MATRIX, _MATRIX + 36
     _write_point(rod, i, own_wrench(rod, i), block.twist, small)
-    clear(small, by_q, 12 * n)
-    for r in range(2):
-        add_wide_product(small, by_q + 6 * n * r, small, 6 * ROWS * r, (6, ROWS, 3 - r), columns, s, n)
-    add_scaled(wrenches, 6 * n * i, 1.0, small, by_q, 6 * n)
+    put_wide_product(wrenches, 6 * n * i, small, 0, (6, ROWS, 3), columns, s, n)
+    put_wide_product(small, by_v, small, 6 * ROWS, (6, ROWS, 2), columns, s, n)
     add_scaled(slopes, by_rate_at(n), 1.0, small, by_v, 6 * n)
     add_scaled(slopes, by_twist_at(n), 1.0, small, by_twist, 36)
     for j in range(n):
         x = column_of(columns, s, n, j)
-        add_rows(slopes, by_rate_at(n) + (6 + j) * n, x, small, by_v, n, n)
+        if rods.turns(rod, j):
+            add_rows(slopes, by_rate_at(n) + (6 + j) * n, x, small, by_v, n, n)
+        else:
+            add_three_rows(slopes, by_rate_at(n) + (6 + j) * n, (x[0], x[1], x[2]), small, by_v, n, n)
         add_rows(slopes, by_twist_at(n) + 6 * (6 + j), x, small, by_twist, 6, 6)
-    clear(own, 0, 6 * n)
-    write_back_transport(rod.kept, rods.kept_place(i), small, 0)
-    add_product(own, 0, small, 0, columns, s, n)
+    move_origin(n, three(rod.kept, 0, rods.kept_place(i) + 9), columns, s, own, 0)
     add_mass(rod, i, own, 0, small, block.law)
 
 

@@ -14,7 +14,7 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import by_rate_at, by_twist_at
 from titop.solvers.kernels.laws import rod_numbers as rods
 from titop.solvers.kernels.laws.compiled_laws import CompiledSurroundings
-from titop.solvers.kernels.laws.matrices import add_rows, add_scaled, add_wide_product, clear, put_column
+from titop.solvers.kernels.laws.matrices import add_rows, add_scaled, clear, put_column, put_wide_product
 from titop.solvers.kernels.laws.rod_columns import ROWS, TABLE, move_columns, press_columns, write_columns_at_base
 from titop.solvers.kernels.laws.rod_motion import move_outwards, press_forces
 from titop.solvers.kernels.spatial.algebra import (
@@ -181,14 +181,13 @@ def _add_point(rod, i, moving, fields, columns, wrenches, small, slopes):
     """Add to the slopes what the wrench on a point does, and write what it changes by with q."""
     n, s, by_v, turning = rod.n, (ROWS if moving else 6) * rod.n * i, _BY_Q + 6 * rod.n, (6 + rod.n) * (2 * rod.n + 6)
     _write_point(rod, i, moving, fields, small)
-    clear(small, _BY_Q, 12 * n)
-    add_wide_product(small, _BY_Q, small, 0, (6, 12, 2 if moving else 1), columns, s, n)
+    put_wide_product(small, _BY_Q, small, 0, (6, 12, 2 if moving else 1), columns, s, n)
     add_scaled(wrenches, 6 * n * i, 1.0, small, _BY_Q, 6 * n)
     add_scaled(slopes, turning, 1.0, small, _BY_TURN, 36)
     for j in range(n):
         add_rows(slopes, turning + 6 * (6 + j), column_of(columns, s, n, j), small, _BY_TURN, 6, 6)
     if moving:
-        add_wide_product(small, by_v, small, 6, (6, 12, 1), columns, s, n)
+        put_wide_product(small, by_v, small, 6, (6, 12, 1), columns, s, n)
         add_scaled(slopes, by_rate_at(n), 1.0, small, by_v, 6 * n)
         for r in range(6):
             add_scaled(slopes, by_twist_at(n) + 6 * r, 1.0, small, 12 * r + 6, 6)

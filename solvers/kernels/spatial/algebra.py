@@ -92,6 +92,12 @@ def rotate_six_back(t, i, o, x):
 
 
 @helper
+def rotate_six(t, i, o, x):
+    """Return both parts of a dual vector turned by R."""
+    return (*rotate(t, i, o, x[0], x[1], x[2]), *rotate(t, i, o, x[3], x[4], x[5]))
+
+
+@helper
 def six(t, i, o):
     """Return six entries of ``t[i]`` from `o`."""
     return t[i, o], t[i, o + 1], t[i, o + 2], t[i, o + 3], t[i, o + 4], t[i, o + 5]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from titop.blocks.basics.choices import everywhere
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, carried_at, is_used, port_at
+from titop.solvers.kernels.interface.stages import part_of
 from titop.solvers.kernels.spatial.algebra import (
     add_six,
     carry_inertia,
@@ -204,29 +205,59 @@ def eliminate_own(ints, law, i, a, effort, imposed, rounding):
     for j in range(n - 1, -1, -1):
         if imposed is not None and imposed[k + j]:
             continue
-        row = o + (6 + j) * size
+        row, first = o + (6 + j) * size, j - j % 6
         pivot = law[0, row + 6 + j]
         if not everywhere(pivot > rounding * law[0, carried + j]):
             return i
-        inverse = 1.0 / pivot
-        rest = effort[k + j] - law[0, h + 6 + j]
-        left = 6 + j if imposed is None else size
-        for r in range(left):
+        inverse, rest = 1.0 / pivot, effort[k + j] - law[0, h + 6 + j]
+        law[0, row + 6 + j], law[0, h + 6 + j] = inverse, rest
+        if imposed is None:
+            in_six = first + 6 <= n
+            _take(law, o, size, h, j, 6 + first if in_six else 0, (inverse, rest))
+            if in_six and j == first:
+                _take_six(law, o, size, h, j)
+            continue
+        for r in range(size):
             if _gone(r, j, k, imposed):
                 continue
             scaled = law[0, row + r] * inverse
             law[0, h + r] += scaled * rest
-            for c in range(left if imposed is not None else max(6, r + 1)):  # what is left is symmetric
-                if imposed is None or not _gone(c, j, k, imposed):
+            for c in range(size):
+                if not _gone(c, j, k, imposed):
                     law[0, o + r * size + c] -= scaled * law[0, row + c]
-        law[0, row + 6 + j] = inverse
-        law[0, h + 6 + j] = rest
     if imposed is not None:
         for j in range(n):
             if imposed[k + j]:
                 for r in range(6):
                     law[0, h + r] += law[0, o + r * size + 6 + j] * a[k + j]
     return 0
+
+
+@helper
+def _take(law, o, size, h, j, begin, left):
+    """Take what coordinate j has a share in from h and the lower half of M: what is left is symmetric. From one row on."""
+    row, (inverse, rest) = o + (6 + j) * size, left
+    for r in range(begin, 6 + j):
+        share = law[0, row + r] * inverse
+        law[0, h + r] += share * rest
+        for c in range(max(6, r + 1)):
+            law[0, o + r * size + c] -= share * law[0, row + c]
+
+
+@helper
+def _take_six(law, o, size, h, j):
+    """Do so for the coordinates j to j + 5: each number is read and written once."""
+    row = o + (6 + j) * size
+    x0, x1, x2 = part_of(law, row, (size,)), part_of(law, row + size, (size,)), part_of(law, row + 2 * size, (size,))
+    row += 3 * size
+    x3, x4, x5 = part_of(law, row, (size,)), part_of(law, row + size, (size,)), part_of(law, row + 2 * size, (size,))
+    d, rest = column_of(law, o + (6 + j) * (size + 1), size + 1, 0), six(law, 0, h + 6 + j)
+    for r in range(6 + j):
+        w0, w1, w2, w3, w4, w5 = x0[r] * d[0], x1[r] * d[1], x2[r] * d[2], x3[r] * d[3], x4[r] * d[4], x5[r] * d[5]
+        target = part_of(law, o + r * size, (size,))
+        law[0, h + r] += dot((w0, w1, w2, w3, w4, w5), rest)
+        for c in range(max(6, r + 1)):
+            target[c] -= w0 * x0[c] + w1 * x1[c] + w2 * x2[c] + w3 * x3[c] + w4 * x4[c] + w5 * x5[c]
 
 
 @helper

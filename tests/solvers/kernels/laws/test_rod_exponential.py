@@ -109,9 +109,9 @@ def test_rates_of_the_tangent_operator(angle: float) -> None:
     assert np.abs(by_second - expected).max() < 1e-9 * max(1.0, np.abs(expected).max())
 
 
-def test_products_of_dual_numbers() -> None:
-    """The operator as a matrix of dual numbers, by its columns for turns, does what it does as a function."""
-    omega, x, *_ = state(0.7)
+def test_the_tangent_operator_as_a_matrix() -> None:
+    """Of dual numbers, by its columns for turns."""
+    omega, *_ = state(0.7)
     b, c, *_ = rods.expansion(omega)
-    table = np.concatenate([rods.tangent(omega, b, c, tuple(axis)) for axis in np.eye(6)[3:]])[None]
-    assert close(rods.dual_product(table, 0, x), np.array(rods.tangent(omega, b, c, x)))
+    columns = [np.array(rods.tangent(omega, b, c, tuple(axis))) for axis in np.eye(6)[3:]]
+    assert close(np.array(rods.tangent_matrix(omega, b, c)), np.array(columns))
