@@ -83,7 +83,7 @@ class LoadedCall:
         if type(names) is list:
             names = tuple(names)
         calls, was_called = model._calls, called and wrenches is None and u is None
-        status, is_checked, into = DONE, False, out
+        status, is_checked, is_stack, into = DONE, False, False, out
         while calls.kernels is not None:  # three times at most: with the arguments as they are, as arrays, and checked
             if not was_called:
                 try:
@@ -112,6 +112,9 @@ class LoadedCall:
                     model.mechanism.engine.raise_pending()
                 except TypeError:
                     pass
+            is_stack = wrenches is None and u is None and all(map(are_ready_rows, state))
+            if is_stack:
+                break
             if ready := as_arrays(*state, u):
                 state, u = ready[:-1], ready[-1]
             elif is_checked or axes_of(state[0]) == 2:
@@ -120,8 +123,8 @@ class LoadedCall:
                 state, wrenches, u, names = self._checked(model, state, wrenches, u, names, unit=False)
                 is_checked, into = True, None
             was_called = False
-        if axes_of(state[0]) == 2:
-            return self._stored(self._at_all(model, tuple(state), wrenches, u, names), out)
+        if is_stack or axes_of(state[0]) == 2:
+            return self._stored(self._at_all(model, tuple(state), wrenches, u, names, is_stack), out)
         return self._stored(self._without_kernel(model, status, *self._checked(model, state, wrenches, u, names)), out)
 
     def _less_inputs(self, results: tuple[Any, ...], driven: Any, imposed: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -132,13 +135,15 @@ class LoadedCall:
             return results[0], np.where(imposed, results[1] - driven, state[2])
         return results
 
-    def _at_all(self, model: Resolved, states: tuple[Any, ...], wrenches: Any, u: Any, names: Any) -> tuple[Array, ...]:
-        """Return the results at stacked states, each with its own wrenches and inputs."""
-        stack = Stack(states, None, None)
-        if wrenches is None and u is None and all(map(are_ready_rows, states)):
-            together = self._together(model, stack, names)
-            if together is not None:
-                return together
+    def _at_all(
+        self, model: Resolved, states: tuple[Any, ...], wrenches: Any, u: Any, names: Any, is_ready: bool
+    ) -> tuple[Array, ...]:
+        """Return the results at stacked states, each with its own wrenches and inputs.
+
+        `is_ready`: whether there are none, and the states are as kernels take them.
+        """
+        if is_ready and (together := self._together(model, Stack(states, None, None), names)) is not None:
+            return together
         stack = read_stack(model.mechanism, dict(zip(self.state, states, strict=True)), wrenches, u)
         together = self._together(model, stack, names)
         if together is not None:
@@ -151,20 +156,25 @@ class LoadedCall:
     def _together(self, model: Resolved, stack: Stack, names: Any) -> tuple[Array, ...] | None:
         """Return the results at all states of a stack, by one kernel call or one each; None where each has to be asked for."""
         calls, count = model._calls, len(stack.states[0])
-        if calls.kernels is None or not isinstance(names, tuple | None):
+        if calls.kernels is None or not (names is None or isinstance(names, tuple)):
             return None
         if self.closing and stack.u is not None and model.mechanism.inputs.own:  # whose efforts change with q
             return None
-        kernel, driven, states = calls.kernels[self.name, names], calls.driven(stack), stack.states
+        kernel, states, is_driven = calls.kernels[self.name, names], stack.states, stack.u is not None
+        driven = calls.driven(stack) if is_driven else 0.0
         if kernel.shares:
-            kernel, states, driven = kernel.beside, (np.zeros((count, model.nv)) + driven, *states), 0.0
-        if self._joining:
+            kernel, states, is_driven = kernel.beside, (np.zeros((count, model.nv)) + driven, *states), False
+        if is_driven and self._joining:
             states = (*states[:2], np.ascontiguousarray(states[2] + driven), *states[3:])
-        results = tuple(np.empty((count, *model._shapes[shape])) for shape in self.results)
+        results = tuple([np.empty((count, *model._shapes[shape])) for shape in self.results])
         arrays = *states, *results
         try:
-            if calls.run_stacked(kernel, lambda rows: tuple([part[rows] for part in arrays]), stack, self.closing) == DONE:
-                return self._less_inputs(results, driven, kernel.imposed, stack.states)
+            if stack.wrenches is None and stack.u is None:
+                status = kernel.at_stack(*arrays, threads=calls.threads)
+            else:
+                status = calls.run_stacked(kernel, lambda rows: tuple([part[rows] for part in arrays]), stack, self.closing)
+            if status == DONE:
+                return self._less_inputs(results, driven, kernel.imposed, stack.states) if is_driven else results
         except TypeError:
             pass
         model.mechanism.engine.raise_pending()
@@ -238,6 +248,10 @@ def of_state(*sizes: str | int, still: int = 0) -> Callable[[Function], Function
                     return result
             except TypeError:
                 pass
+            return again(model, q, more, named, kernel, shape, zeros)
+
+        def again(model: Any, q: Any, more: Any, named: Any, kernel: Any, shape: Any, zeros: Any) -> Any:
+            """Do so for other arguments than the kernel takes at once."""
             state = q, *more
             if named or len(state) != len(names):
                 state = bound(function, signature, (model, *state), named).args[1:]
@@ -251,7 +265,7 @@ def of_state(*sizes: str | int, still: int = 0) -> Callable[[Function], Function
         def called_at(model: Any, q: Any, *more: Any) -> Any:
             """Do so for a configuration alone, in less time."""
             try:
-                kernel, shape, _ = model._ready[name]
+                kernel, shape, zeros = model._ready[name]
             except KeyError:
                 return call(model, q, *more)
             try:
@@ -260,7 +274,7 @@ def of_state(*sizes: str | int, still: int = 0) -> Callable[[Function], Function
                     return result
             except TypeError:
                 pass
-            return call(model, q, *more)
+            return again(model, q, more, {}, kernel, shape, zeros)
 
         return cast(Function, called_at)
 
@@ -332,11 +346,12 @@ def with_care(
     `kernel`: takes a state, `still` and an array for the result, and returns a status; `of_stacks`: the same for stacked
     states. `one`: the function of one state, used where there is no kernel. `shape`: of the function's result.
     """
-    ready = as_arrays(*state) or state
+    is_stack = all(map(are_ready_rows, state))
+    ready = state if is_stack else as_arrays(*state) or state
     try:
-        if of_stacks is not None and all(map(are_ready_rows, ready)):
+        if of_stacks is not None and (is_stack or all(map(are_ready_rows, ready))):
             result = np.empty((len(ready[0]), *shape))
-            if of_stacks(*ready, *(np.zeros((len(result), *each.shape)) for each in still), result) == DONE:
+            if of_stacks(*ready, *[np.zeros((len(result), *each.shape)) for each in still], result) == DONE:
                 return result
         elif kernel is not None and ready is not state:
             result = np.empty(shape)

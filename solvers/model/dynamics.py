@@ -110,7 +110,7 @@ def forward_dynamics(
             if status == DONE:
                 return result
         except TypeError:  # no kernel, as with the reference engine, or arguments that are no arrays yet
-            if ready := as_arrays(q, v, tau, u):
+            if type(q) is not np.ndarray and (ready := as_arrays(q, v, tau, u)):
                 q, v, tau, u = ready
                 return forward_dynamics(model, q, v, tau, wrenches, out, u)
     tau = np.zeros(shape_of(v)) if tau is None else tau
@@ -165,7 +165,7 @@ def inverse_dynamics(
             if status == DONE:
                 return result
         except TypeError:
-            if ready := as_arrays(q, v, a):
+            if type(q) is not np.ndarray and (ready := as_arrays(q, v, a)):
                 q, v, a = ready
                 return inverse_dynamics(model, q, v, a, wrenches, out, u, actuated)
     tau: Array = _INVERSE.ask(model, (q, v, a), wrenches, u, x, None if out is None else (out,), actuated)[0]

@@ -64,6 +64,9 @@ for _name, _class in PYTHON_CLASSES.items():
     llvm.add_symbol(_name, id(_class))
 for _name in (*PYTHON_FUNCTIONS, *EXCEPTION_FUNCTIONS):
     llvm.add_symbol(_name, ctypes.cast(ctypes.pythonapi[_name], ctypes.c_void_p).value)
+#: Addresses of memory that waits for kernels: see `calling`.
+_kept = (ctypes.c_int64 * 64)()
+llvm.add_symbol("titop_kept", ctypes.addressof(_kept))
 
 _METH_FASTCALL = 0x0080
 

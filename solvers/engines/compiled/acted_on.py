@@ -86,13 +86,13 @@ class Bound:
 
         Raises `TypeError` as the function does. `threads`: as `in_parts` has it.
         """
-        if any(len(array) != len(arrays[0]) for array in arrays):
-            raise TypeError
         of_stack = self.stacked
         if of_stack is not None:
             if call_in_parts(threads, of_stack.call, *arrays) == DONE:
                 return DONE
             _leave_to_rows()
+        if any(len(array) != len(arrays[0]) for array in arrays):
+            raise TypeError
 
         def run_rows(rows: slice) -> int:
             each = zip(*[array[rows] for array in arrays], strict=True)

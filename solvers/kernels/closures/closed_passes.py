@@ -21,7 +21,7 @@ from titop.solvers.kernels.closures.following import fold_mass_matrix, fold_rows
 from titop.solvers.kernels.closures.independent_rows import choose_rows, longest_row, rows_to_choose
 from titop.solvers.kernels.equations.whole_passes import inverse_from, mass_and_efforts_of, outward_whole, status_of
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.stages import entry_at
+from titop.solvers.kernels.interface.stages import entry_at, part_of
 from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.factor import factor, solve_rows, solve_symmetric
 from titop.solvers.kernels.tree.joints import element_of
@@ -227,12 +227,15 @@ def constrained_rooms(loops, n, q):
     `choose_rows` leaves (3 x k); two vectors; the numbers of chosen rows; and what `constrained_accelerations` needs, which
     leaves the factors there.
     """
-    k, followers = loops[0, layout.ROWS], loops[0, layout.FOLLOWERS]
-    m, r = k - followers, max(loops[0, layout.RANK] - followers, 0)
-    space, sides, chosen = (
-        np.empty((k + m + n + 2, n), q.dtype),
-        np.empty((3, k), q.dtype),
-        np.empty(rows_to_choose(loops, n), q.dtype),
-    )
-    matrix, rows, vectors = space[k + m : k + m + n], space[: k + m], space[k + m + n :]
-    return matrix, rows, sides, vectors, chosen, np.empty((n, r + 1), q.dtype), np.empty((r, r + 1), q.dtype)
+    k, followers, choices = loops[0, layout.ROWS], loops[0, layout.FOLLOWERS], rows_to_choose(loops, n)
+    rows, r = 2 * k - followers, max(loops[0, layout.RANK] - followers, 0)
+    second = n * n
+    third = second + rows * n
+    fourth = third + 3 * k
+    fifth = fourth + 2 * n
+    sixth = fifth + choices
+    last = sixth + n * (r + 1)
+    whole = np.empty(last + r * (r + 1), q.dtype)
+    matrix, jacobians, sides = part_of(whole, 0, (n, n)), part_of(whole, second, (rows, n)), part_of(whole, third, (3, k))
+    vectors, chosen = part_of(whole, fourth, (2, n)), part_of(whole, fifth, (choices,))
+    return matrix, jacobians, sides, vectors, chosen, part_of(whole, sixth, (n, r + 1)), part_of(whole, last, (r, r + 1))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from titop.blocks.basics.choices import everywhere, select
+from titop.blocks.basics.choices import select
 from titop.solvers.kernels.interface import layout
 from titop.solvers.native.kernel import helper
 
@@ -70,7 +70,7 @@ def fold_mass_matrix(loops, floats, matrix):
             share = share_of(loops, floats, g)
             matrix[j, j] += share * (2.0 * matrix[i, j] + share * matrix[i, i])
             for k in range(matrix.shape[0]):
-                if k != i and k != j and not everywhere(matrix[i, k] == 0.0):
+                if k != i and k != j:
                     matrix[j, k] += share * matrix[i, k]
                     matrix[k, j] = matrix[j, k]
         for k in range(matrix.shape[0]):

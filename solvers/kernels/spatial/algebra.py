@@ -182,6 +182,15 @@ def rigid_momentum(t, i, m, x):
 
 
 @helper
+def spin_momentum(t, i, m, wx, wy, wz):
+    """Return D [0; w], likewise."""
+    cx, cy, cz = t[i, m + 1], t[i, m + 2], t[i, m + 3]
+    ixx, iyy, izz, ixy, ixz, iyz = t[i, m + 4], t[i, m + 5], t[i, m + 6], t[i, m + 7], t[i, m + 8], t[i, m + 9]
+    fx, fy, fz = cross(wx, wy, wz, cx, cy, cz)
+    return fx, fy, fz, ixx * wx + ixy * wy + ixz * wz, ixy * wx + iyy * wy + iyz * wz, ixz * wx + iyz * wy + izz * wz
+
+
+@helper
 def point_acceleration(x, y):
     """Return ``[a + w x v; alpha]`` for a twist ``x = [v; w]`` and an acceleration ``y = [a; alpha]``.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.choices import everywhere
 from titop.blocks.laws.vectors import product
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import (
@@ -24,6 +25,7 @@ from titop.solvers.kernels.spatial.algebra import (
     rotate_back,
     rotate_symmetric,
     six,
+    spin_momentum,
     three,
 )
 from titop.solvers.kernels.tree.forward import inertia_of, rigid_inertia, take_law
@@ -41,14 +43,15 @@ def write_mass_matrix(ints, floats, law, work, matrix):
     Column k has the efforts along the path to the world of a unit acceleration of coordinate k. What is rigid is turned to the
     axes of the world, each element about its own origin: on their way inwards forces are then only moved.
     """
-    matrix[:] = 0.0
     if law is None:
-        _turn_to_world(ints, floats, work)
+        if not _turn_to_world(ints, floats, work):
+            matrix[:] = 0.0
         for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
             _rigid_columns(ints, floats, work, i, matrix)
             if ints[i, layout.PARENT] > 0:
                 _add_rigid(work, i, ints[i, layout.PARENT])
         return
+    matrix[:] = 0.0
     composite_inertias(ints, floats, law, work)
     for i in range(1, ints[0, layout.ELEMENTS]):
         a, b, c = inertia_of(work, i)
@@ -64,9 +67,14 @@ def write_mass_matrix(ints, floats, law, work, matrix):
 
 @helper
 def _turn_to_world(ints, floats, work):
-    """Write every element's pose in its parent, and its rigid body's inertia, in the axes of the world."""
+    """Write every element's pose in its parent, and its rigid body's inertia, in the axes of the world.
+
+    Tell whether each element stands on the one before, so that every entry of the mass matrix is written.
+    """
+    is_chain = True
     for i in range(1, ints[0, layout.ELEMENTS]):
         p, rotation, position = ints[i, layout.PARENT], matrix_of(work, i, layout.R), three(work, i, layout.P)
+        is_chain = is_chain and p == i - 1
         if p > 0:
             rotation = product(matrix_of(work, p, layout.AXES), rotation)
             position = rotate(work, p, layout.AXES, position[0], position[1], position[2])
@@ -75,6 +83,7 @@ def _turn_to_world(ints, floats, work):
         work[i, layout.SUBTREE] = floats[i, layout.MASS]
         put_three(work, i, layout.SUBTREE + 1, rotate(work, i, layout.AXES, x, y, z))
         put_six(work, i, layout.SUBTREE + 4, rotate_symmetric(work, i, layout.AXES, six(floats, i, layout.INERTIA)))
+    return is_chain
 
 
 @helper
@@ -95,7 +104,7 @@ def _rigid_columns(ints, floats, work, i, matrix):
     """Write rows and columns of the joint of element i, whose subtree is rigid: a unit acceleration, and its force inwards."""
     for j in range(coordinates_of(ints[i, layout.KIND])):
         k, at = ints[i, layout.V] + j, i
-        fx, fy, fz, tx, ty, tz = rigid_momentum(work, i, layout.SUBTREE, _turned_axis(ints, floats, work, i, j))
+        fx, fy, fz, tx, ty, tz = _moved_momentum(ints, floats, work, i, j)
         _along_axes(ints, floats, work, i, (fx, fy, fz, tx, ty, tz), matrix, k)
         matrix[k, k] += floats[i, layout.ARMATURE + j]
         while ints[at, layout.PARENT] > 0 and ints[ints[at, layout.PARENT], layout.LAST] >= 0:  # until nothing moves any more
@@ -106,14 +115,16 @@ def _rigid_columns(ints, floats, work, i, matrix):
 
 
 @helper
-def _turned_axis(ints, floats, work, i, j):
-    """Return column j of the motion subspace of element i's joint, in the axes of the world."""
+def _moved_momentum(ints, floats, work, i, j):
+    """Return the momentum of element i's subtree as its joint moves by column j of S, in the axes of the world."""
     along, about, at = floats[i, layout.LINEAR], floats[i, layout.ANGULAR], layout.AXES + 2
     if ints[i, layout.KIND] != layout.AXIAL:
         along, at = 1.0 if ints[i, layout.KIND] == layout.FREE and j < 3 else 0.0, layout.AXES + j % 3
         about = 1.0 - along
     x, y, z = work[i, at], work[i, at + 3], work[i, at + 6]
-    return along * x, along * y, along * z, about * x, about * y, about * z
+    if everywhere(along == 0.0):
+        return spin_momentum(work, i, layout.SUBTREE, about * x, about * y, about * z)
+    return rigid_momentum(work, i, layout.SUBTREE, (along * x, along * y, along * z, about * x, about * y, about * z))
 
 
 @helper
@@ -122,7 +133,9 @@ def _along_axes(ints, floats, work, i, force, matrix, k):
     kind, j, (fx, fy, fz, tx, ty, tz) = ints[i, layout.KIND], ints[i, layout.V], force
     if kind == layout.AXIAL:
         x, y, z = work[i, layout.AXES + 2], work[i, layout.AXES + 5], work[i, layout.AXES + 8]
-        effort = floats[i, layout.LINEAR] * (x * fx + y * fy + z * fz) + floats[i, layout.ANGULAR] * (x * tx + y * ty + z * tz)
+        effort = floats[i, layout.ANGULAR] * (x * tx + y * ty + z * tz)
+        if not everywhere(floats[i, layout.LINEAR] == 0.0):
+            effort += floats[i, layout.LINEAR] * (x * fx + y * fy + z * fz)
         matrix[k, j] = matrix[j, k] = effort
     elif kind != layout.WELD:
         if kind == layout.FREE:

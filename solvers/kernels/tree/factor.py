@@ -19,28 +19,41 @@ from titop.solvers.native.kernel import helper
 def factor(tree, matrix):
     """Replace M by D and, beside it in the rows, L; return -1, or a coordinate without inertia.
 
-    Each coordinate leaves in its column, in the row of the coordinate before it, that one's entry of M.
+    Each coordinate leaves in its column, in the row of the coordinate before it, that one's entry of M: the last of several
+    tells by it how much of that is left. Two that follow each other go at once; one alone with itself, of which it takes
+    nothing.
     """
     for k in range(tree.shape[1]):
         i = tree[1, k]
         if i >= 0:
             matrix[i, k] = matrix[i, i]
-    for p in range(tree.shape[1] - 1, -1, -1):
-        k = tree[0, p]
-        pivot = matrix[k, k]
-        if not everywhere(pivot > 0.0):
+    p = tree.shape[1] - 1
+    while p >= 0:
+        k, p = tree[0, p], p - 1
+        if not everywhere(matrix[k, k] > 0.0):
             return k
-        i, below, inverse = tree[1, k], k, 1.0 / pivot
-        while i >= 0:
-            share = matrix[k, i] * inverse
-            j = i
+        i, last, inverse, other = tree[1, k], k, 1.0 / matrix[k, k], 0.0
+        if i >= 0 and tree[0, p] == i:
+            share, j, p = matrix[k, i] * inverse, i, p - 1
             while j >= 0:
                 matrix[i, j] -= share * matrix[k, j]
                 j = tree[1, j]
-            if not everywhere(matrix[i, i] > CANCELLED * matrix[i, below]):
+            if not everywhere(matrix[i, i] > CANCELLED * matrix[i, k]):
                 return i
             matrix[k, i] = share
-            i, below = tree[1, i], i
+            i, last, other = tree[1, i], i, 1.0 / matrix[i, i]
+        j = i
+        while j >= 0:
+            first, second = matrix[k, j] * inverse, matrix[last, j] * other
+            h = j
+            while h >= 0:
+                matrix[j, h] -= first * matrix[k, h] + second * matrix[last, h]
+                h = tree[1, h]
+            matrix[last, j] = second
+            matrix[k, j] = first
+            j = tree[1, j]
+        if i >= 0 and not everywhere(matrix[i, i] > CANCELLED * matrix[i, last]):
+            return i
     return -1
 
 

@@ -8,7 +8,7 @@ from titop.blocks.basics.choices import everywhere
 from titop.blocks.basics.tolerances import TYPED
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
-from titop.solvers.kernels.spatial.algebra import cross, plus, six_of, three, twist_cross, unit
+from titop.solvers.kernels.spatial.algebra import cross, plus, put_three, six_of, three, twist_cross, unit
 from titop.solvers.kernels.spatial.turning import sine_and_cosine
 from titop.solvers.native.kernel import feature, helper
 from titop.solvers.native.signatures import INTEGER, STATE_AT, TABLE_AT
@@ -35,14 +35,18 @@ def place(ints, floats, i, q, work):
 @helper
 def _place_axial(floats, i, x, work):
     """Rotate the tree transform about its z axis and shift it along."""
-    angular, shift = floats[i, layout.ANGULAR], floats[i, layout.LINEAR] * x
+    angular, linear = floats[i, layout.ANGULAR], floats[i, layout.LINEAR]
     s, c = (0.0, 1.0) if everywhere(angular == 0.0) else sine_and_cosine(x)
+    px, py, pz = three(floats, i, layout.P_TREE)
+    put_three(work, i, layout.P, (px, py, pz))
+    if not everywhere(linear == 0.0):
+        rx, ry, rz = floats[i, layout.R_TREE + 2], floats[i, layout.R_TREE + 5], floats[i, layout.R_TREE + 8]
+        put_three(work, i, layout.P, (px + linear * x * rx, py + linear * x * ry, pz + linear * x * rz))
     for k in range(3):
         rx, ry, rz = three(floats, i, layout.R_TREE + 3 * k)
         work[i, layout.R + 3 * k] = c * rx + s * ry
         work[i, layout.R + 3 * k + 1] = c * ry - s * rx
         work[i, layout.R + 3 * k + 2] = rz
-        work[i, layout.P + k] = floats[i, layout.P_TREE + k] + shift * rz
 
 
 @feature(INTEGER, STATE_AT, TABLE_AT, STATE_AT)

@@ -90,7 +90,7 @@ def test_numbers_of_another_kind_are_refused() -> None:
 
 
 def test_calls_neither_leak_nor_lose_memory() -> None:
-    vector, ints = np.zeros(3), np.zeros((100, 100), dtype=np.int64)
+    vector, ints = np.zeros(3), np.zeros((200, 200), dtype=np.int64)  # memory of that size does not wait for the next call
     _count(vector, ints)
     references = sys.getrefcount(vector), sys.getrefcount(ints)
     tracemalloc.start()  # it follows the memory that kernels allocate, too
@@ -120,6 +120,31 @@ def test_many_threads_call_at_once() -> None:
     for thread in threads:
         thread.join()
     assert (vectors == [300, 300, 180000]).all()
+
+
+@entry(INTEGER, REAL, result=REAL)
+def _filled(count, number):
+    """Fill rooms of a size, of the same one, and of one more page, which waits at the same place; return what they hold."""
+    one, two, more = np.empty(count), np.empty(count), np.empty(count + 512)
+    one[:], two[:], more[:] = number, 2.0 * number, 3.0 * number
+    return one.sum() + two.sum() + more.sum()
+
+
+def test_memory_that_waits_is_used_by_one_at_a_time() -> None:
+    wrong = []
+
+    def work(number):
+        for k in range(2000):
+            count = (100, 200, 712, 5000)[k % 4]
+            if _filled(count, number) != number * (6 * count + 3 * 512):  # exact: sums of whole numbers
+                wrong.append(count)
+
+    threads = [threading.Thread(target=work, args=(float(k),)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
 
 
 def test_another_layout_of_arrays_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
