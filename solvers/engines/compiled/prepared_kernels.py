@@ -167,8 +167,10 @@ class CompiledPreparedDynamics(PreparedDynamics):
         """
         systems = [each_of.engine.system for each_of in mechanisms] if each else [self._system]
         systems = [system.with_loads_at(tuple(self.places)) if self.places else system for system in systems]
-        shape = self._numbers.shape
-        if any(not np.array_equal(one.ints, self._ints) or one.numbers.shape != shape for one in systems):
+        others, shape = [one for one in systems if one.ints is not self._ints], self._numbers.shape
+        if any(not np.array_equal(one.ints, self._ints) for one in others) or any(
+            one.numbers.shape != shape for one in systems
+        ):
             return None
         if not all(self._system.acts_like(one) for one in systems):
             return None
