@@ -248,13 +248,14 @@ class SampledController(ConnectedController):
             signals[:, k, ny + nx :] = np.concatenate(command, axis=-1)
         signals[:, row, ny : ny + nx] = self._state
         first, acting = self._first + len(self._samples) - row, 0
+        rng = copy.deepcopy(self._rng) if self._state.ndim == 1 else self._rng  # not all legs may be reached
         for leg, line in zip(legs, plan, strict=True):
             acting = leg.applied - first if leg.applied >= 0 else acting
             line[UNTIL], line[ACTING] = leg.until, acting
             if leg.sample >= 0:
                 line[SAMPLE], line[REFERENCES:] = leg.sample - first, leg.reference - self.r_trim
                 if self._is_noisy:
-                    signals[:, leg.sample - first, :ny] = self._noise * self._rng.standard_normal(ny)
+                    signals[:, leg.sample - first, :ny] = self._noise * rng.standard_normal(ny)
         return plan, signals
 
     def end_legs(self, legs: Sequence[SampledLeg], plan: Array, signals: Array) -> None:
@@ -265,6 +266,8 @@ class SampledController(ConnectedController):
             if row >= 0:
                 measured, x, command = rows[..., row, :ny], rows[..., row, ny : ny + nx], rows[..., row, ny + nx :]
                 self._state = rows[..., row + 1, ny : ny + nx]
+                if is_one and self._is_noisy:
+                    self._rng.standard_normal(ny)
                 if may_be_infinite:
                     _refuse_infinite(leg.time, self._state, command @ self.commands.matrix)
                 self._samples.append(_Sample(leg.time, measured, leg.reference, x, self.commands.part(command)))

@@ -19,7 +19,7 @@ from titop.solvers.native.kernel import helper
 
 @helper
 def combine(s, h, coefficients, states, rates):
-    """Write the state at stage s, a step of length h from the first: four numbers at a time, which do not wait for each other."""
+    """Write the state at stage s, a step of length h from the first: four sums at a time, which do not wait for each other."""
     n = states.shape[1]
     rest = n % 4
     for k in range(0, n - rest, 4):
