@@ -221,10 +221,6 @@ class HeldSteps:
         """Return the time (s) that a member has reached."""
         return self.clocks.item(k, control.TIME)
 
-    def end(self, k: int) -> float:
-        """Return the time (s) to which a member was to go."""
-        return self.clocks.item(k, control.END)
-
     def reached(self, k: int) -> int:
         """Return the number of output times that a member has reached."""
         return int(np.searchsorted(self.times, self.time(k), "right"))
