@@ -155,15 +155,14 @@ def refuse_pushing(mechanism: Any, u: Array | None, t: Array | None = None) -> N
 
     Inputs `u` (nu) may be stacked (k, nu), at times `t` (k, s), which messages name. Raises `ModelError`.
     """
-    if u is None:
-        return
-    refuse(_pushing(mechanism, np.atleast_2d(u), t))
+    if u is not None:
+        refuse(_pushing(mechanism, u, t))
 
 
-def _pushing(mechanism: Any, rows: Array, t: Array | None) -> Iterator[Finding]:
+def _pushing(mechanism: Any, u: Array, t: Array | None) -> Iterator[Finding]:
     inputs = mechanism.inputs
     for k in one_sided_inputs(mechanism):
-        least, values = inputs.lower[k], rows[:, k]
+        least, values = inputs.lower[k], np.atleast_2d(u)[:, k]
         worst = int(values.argmin())
         if values[worst] < least - SAME * np.abs(values).max():
             got = f"{values[worst]:.6g} {inputs.units[k]}" + ("" if t is None else f" at t = {t[worst]:.6g} s")

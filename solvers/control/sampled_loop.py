@@ -65,12 +65,16 @@ class _Sample(NamedTuple):
 
 
 class SampledLeg(NamedTuple):
-    """What happens at a time, until when nothing else does (s): which sample is taken, which takes effect; -1 for none."""
+    """What happens at a time, until when nothing else does (s): which sample is taken, which takes effect; -1 for none.
+
+    And the references then.
+    """
 
     time: float
     until: float
     sample: int
     applied: int
+    reference: Array
 
 
 class Generators:
@@ -187,9 +191,8 @@ class SampledController(ConnectedController):
             measured = measured + self._noise * self._rng.standard_normal(measured.shape[-1])
         r = self.read_references(t, q, v, signals)
         x_next, u = self._answer(t, x, r - self.r_trim, measured)
-        if measured.ndim == 1 and not (all_finite(x_next) and all_finite(u)):
-            advice = "the loop is unstable, or the controller's numbers are wrong"
-            raise ModelError(Finding("not-finite", f"controller at t = {t:.6g} s", u, "finite commands and states", advice))
+        if measured.ndim == 1:
+            _refuse_infinite(t, x_next, u)
         self._samples.append(_Sample(t, measured, r, x, self.send(u)))
         return x_next
 
@@ -205,19 +208,21 @@ class SampledController(ConnectedController):
         rows = [self.law.update(t, *row, r.copy(), own) for *row, own in stacks]
         return np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
 
-    # -- many members ------------------------------------------------------------------------------------------------------
+    # -- in compiled code, and of many members -------------------------------------------------------------------------------
 
     def stack(self, generators: Generators) -> None:
         """Control stacked states from now on, before the first sample; each member has its own noise."""
         self._rng, self._state = generators, np.tile(self._state, (generators.count, 1))
 
     def legs(self, begin: float, end: float) -> Iterator[SampledLeg]:
-        """Yield what happens between two times (s), and at these."""
+        """Yield what is going to happen between two times (s), and at these; it has happened with `end_legs`."""
         self._put_into_effect(begin, self.command)
+        ahead = copy.copy(self)
+        ahead._go_on()
         while begin <= end:
-            due = self._pass_to(begin)
-            yield SampledLeg(begin, min(self._next.time, end), *due)
-            begin = self._next.time
+            due = ahead._pass_to(begin)
+            yield SampledLeg(begin, min(ahead._next.time, end), *due, self._reference_at(begin))
+            begin = ahead._next.time
 
     def tables(self, nq: int, motors: Array, quaternions: Sequence[int]) -> tuple[Array, Array] | None:
         """Return ``gains`` and ``drives`` of the kernels' `sampled_legs`, None unless it is linear in plain coordinates."""
@@ -235,7 +240,7 @@ class SampledController(ConnectedController):
 
     def begin_legs(self, legs: Sequence[SampledLeg]) -> tuple[Array, Array]:
         """Return ``plan`` and ``signals`` (n, ...) of `sampled_legs`: rows of what is in effect, of late ones, and to come."""
-        (n, nx), ny, nr = self._state.shape, len(self.trim), len(self.r_trim)
+        (n, nx), ny, nr = np.atleast_2d(self._state).shape, len(self.trim), len(self.r_trim)
         late = self._samples[-(self._whole + 2) :]
         row, plan = 1 + len(late), np.full((len(legs), REFERENCES + nr), -1.0)
         signals = np.zeros((n, row + len(legs) + 1, ny + nx + len(self.resting)))
@@ -243,31 +248,39 @@ class SampledController(ConnectedController):
             signals[:, k, ny + nx :] = np.concatenate(command, axis=-1)
         signals[:, row, ny : ny + nx] = self._state
         first, acting = self._first + len(self._samples) - row, 0
+        rng = copy.deepcopy(self._rng) if self._state.ndim == 1 else self._rng  # not all legs may be reached
         for leg, line in zip(legs, plan, strict=True):
             acting = leg.applied - first if leg.applied >= 0 else acting
             line[UNTIL], line[ACTING] = leg.until, acting
             if leg.sample >= 0:
-                line[SAMPLE], line[REFERENCES:] = leg.sample - first, self._reference_at(leg.time) - self.r_trim
+                line[SAMPLE], line[REFERENCES:] = leg.sample - first, leg.reference - self.r_trim
                 if self._is_noisy:
-                    signals[:, leg.sample - first, :ny] = self._noise * self._rng.standard_normal(ny)
+                    signals[:, leg.sample - first, :ny] = self._noise * rng.standard_normal(ny)
         return plan, signals
 
     def end_legs(self, legs: Sequence[SampledLeg], plan: Array, signals: Array) -> None:
-        """Note the signals that kernels have written."""
-        nx, ny = self._state.shape[1], len(self.trim)
-        for leg, row in zip(legs, plan[:, SAMPLE].astype(int).tolist(), strict=True):
+        """Note the signals that kernels have written, of the first `legs` of a plan; check them as those of single samples."""
+        nx, ny, is_one = self._state.shape[-1], len(self.trim), self._state.ndim == 1
+        rows, may_be_infinite = signals[0] if is_one else signals, is_one and not np.isfinite(signals).all()
+        for leg, row in zip(legs, plan[:, SAMPLE].astype(int).tolist(), strict=False):
             if row >= 0:
-                measured, x, command = signals[:, row, :ny], signals[:, row, ny : ny + nx], signals[:, row, ny + nx :]
-                sample = _Sample(leg.time, measured, self._reference_at(leg.time), x, self.commands.part(command))
-                self._samples.append(sample)
-                self._state = signals[:, row + 1, ny : ny + nx]
+                measured, x, command = rows[..., row, :ny], rows[..., row, ny : ny + nx], rows[..., row, ny + nx :]
+                self._state = rows[..., row + 1, ny : ny + nx]
+                if is_one and self._is_noisy:
+                    self._rng.standard_normal(ny)
+                if may_be_infinite:
+                    _refuse_infinite(leg.time, self._state, command @ self.commands.matrix)
+                self._samples.append(_Sample(leg.time, measured, leg.reference, x, self.commands.part(command)))
+                self._taken += 1
             if leg.applied >= 0:
                 self._put_into_effect(leg.time, self._samples[leg.applied - self._first].command)
+                self._late = leg.applied + self._whole + 1
+        self._go_on()
 
     def are_finite(self) -> Array:
         """Tell of which members all states and commands are finite, as those of a single simulation have to be."""
         parts = [self._state, *(part for each in self._samples for part in (each.state, *each.command))]
-        return np.asarray(np.logical_and.reduce([np.isfinite(part).all(axis=-1) for part in parts]))
+        return np.asarray(np.isfinite(np.hstack(parts)).all(axis=1))
 
     def _reference_at(self, t: float) -> Array:
         return self.references.read(t, np.zeros(0), np.zeros(0))
@@ -345,6 +358,13 @@ class SampledController(ConnectedController):
         self._instants, self._acting, self.command = [self._times[0]], [commands[-1]], commands[-1]
         self._rng = read_generator("noise", known["generator"])
         self._go_on()
+
+
+def _refuse_infinite(t: float, x: Array, u: Array) -> None:
+    """Refuse states and commands of a sample that are not finite."""
+    if not (all_finite(x) and all_finite(u)):
+        advice = "the loop is unstable, or the controller's numbers are wrong"
+        raise ModelError(Finding("not-finite", f"controller at t = {t:.6g} s", u, "finite commands and states", advice))
 
 
 class SampledLoop(ControlLoop):

@@ -131,7 +131,8 @@ def changing_findings(point: LoadedState) -> Iterator[Finding]:
 
 def spin_findings(model: Model, q: Any, v: Any) -> Iterator[Finding]:
     """Yield each flexible body without geometric stiffness that spins fast for its modes, at states (..., nq) and (..., nv)."""
-    for name in model.mechanism.limited_in_spin if np.any(v) else ():
+    limited = model.mechanism.limited_in_spin
+    for name in limited if limited and np.any(v) else ():
         lowest = float(model.mechanism.assembly.blocks[name].spin_limit or 0.0)
         spin = float(np.linalg.norm(model.twist(name, q, v)[..., 3:], axis=-1).max())
         if spin**2 > COARSE * lowest**2:  # this part of the lowest frequency changes, one way or the other

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
+from itertools import islice
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +13,7 @@ from scipy.integrate import DOP853, RK23, RK45
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.assembling import closed_within
+from titop.solvers.control.sampled_loop import SampledController
 from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics, MemberTables, no_control
 from titop.solvers.kernels.entries import runge_kutta as control
 from titop.solvers.kernels.entries.sampled_legs import UNTIL
@@ -118,17 +121,22 @@ _MANY = 100
 NOTHING = np.zeros((0, 0))
 #: How often some members may come to grief before the others no longer step in lanes.
 _TRIES = 8
+#: Legs between samples, of all members, that compiled code makes before Python looks; of each; and for how long (s) about.
+_ALL_LEGS, _LEGS, _A_WHILE = 2**15, (16, 256), 0.05
 
 
 class HeldSteps:
-    """Compiled steps of many members of a tree, each in its own time, under loads that are held, or change at samples.
+    """Compiled steps of members of a tree, one or many, each in its own time, under loads that are held, or change at samples.
 
     - `prepared`: of one of them; `method`: as in `tableau`; `times` (m, s): output times, from the first of which they start;
     - `y` (n, ny): the states reached, at first the start;
     - `loads` (n, ...): all efforts, which callers set; with `control`, inputs and efforts that act beside a controller's;
     - `tables`: of all members; `control`: of a linear controller, ``gains`` and ``drives`` of the kernels' `sampled_legs`;
-    - `outputs` (n, m, ny): states at the output times, quaternions not unit.
+    - `outputs` (n, m, ny): states at the output times, quaternions not unit;
+    - `pieces`: how many legs have begun.
     """
+
+    pieces = 0
 
     def __init__(
         self,
@@ -158,9 +166,24 @@ class HeldSteps:
         """Go to a time (s), and `look` now and then, where Ctrl-C is noticed too."""
         self.go_along(np.array([[end, -1.0, -1.0]]), np.zeros((len(self.y), 0, 0)), look)
 
+    def follow(self, controller: SampledController, look: Callable[[], None]) -> bool:
+        """Go to the end, sampling the controller whose tables `control` has; tell whether loads may have jumped there."""
+        ahead, most = controller.legs(*self.times[[0, -1]].tolist()), int(np.clip(_ALL_LEGS // len(self.y), *_LEGS))
+        count, jumped = _LEGS[0], False
+        while self.goes_on.any() and (legs := list(islice(ahead, count))):
+            plan, signals = controller.begin_legs(legs)
+            begin, before = perf_counter(), self.pieces
+            try:
+                self.go_along(plan, signals, look)
+            finally:
+                controller.end_legs(legs[: self.pieces - before], plan, signals)
+            count = min(max(1, int(count * min(2.0, _A_WHILE / (perf_counter() - begin)))), most)
+            jumped = legs[-1].time == self.times[-1]
+        return jumped
+
     def go_along(self, plan: Array, signals: Array, look: Callable[[], None]) -> None:
         """Go along the legs of a `plan`, and write the `signals` (n, ...) of their samples: see the kernels' `sampled_legs`."""
-        prepared, end = self._prepared, plan[-1, UNTIL]
+        prepared, end, before = self._prepared, plan[-1, UNTIL], self.pieces
         self.clocks[:, control.LEG] = 0.0
         self._leave_behind(signals)
         rest, in_lanes = (prepared.imposed, plan, *self.control, signals, self.tables), self._tries > 0
@@ -175,6 +198,7 @@ class HeldSteps:
                 states = self.clocks, self.y, self.outputs, self.loads
                 prepared.member_steps(*self._fixed, self.times, self._progress, *states, *rest)
                 self.goes_on = self._progress[:, 0] == layout.OK
+            self.pieces = before + int(self.clocks[:, control.LEG].max())
             raise_pending()
             look()
             behind = (self.clocks[:, control.TIME] < end) | (self.clocks[:, control.LEG] < len(plan))
@@ -206,6 +230,11 @@ class HeldSteps:
         closures = np.array([OdeStepper._away, self._prepared.farthest, self._prepared.rank])
         left = {"state": self.y[k].copy(), "clock": self.clocks[k, [control.WISH, control.GROWTH]], "closures": closures}
         return left | {"method": np.array(self._name), "jumped": np.array(jumped)}
+
+    def recall(self, memory: Mapping[str, Array]) -> None:
+        """Let a single member go on as one would that left a `memory`, if it is one of this method, for the same states."""
+        if str(memory.get("method")) == self._name and memory["state"].shape == self.y[0].shape:
+            self.y[0], self.clocks[0, [control.WISH, control.GROWTH]] = memory["state"], memory["clock"]
 
     def statistics(self, k: int) -> dict[str, float]:
         """Return the counts of a member."""

@@ -29,6 +29,7 @@ from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.sections import overlaps
 from titop.solvers.motions.prescribed import PrescribedMotion, with_held
 from titop.solvers.simulation.accuracy import AbsoluteTolerances, read_positive
+from titop.solvers.simulation.acting import NOWHERE
 from titop.solvers.simulation.agenda import Agenda
 from titop.solvers.simulation.changes import Latch, Lock, Release
 from titop.solvers.simulation.closed_states import close_start
@@ -36,13 +37,13 @@ from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.ensemble import Ensemble
 from titop.solvers.simulation.ensemble_members import Stacks
 from titop.solvers.simulation.events import Event, WatchedEvent, read_events
-from titop.solvers.simulation.explicit_steps import HeldSteps
+from titop.solvers.simulation.explicit_steps import CompiledRungeKutta, HeldSteps
 from titop.solvers.simulation.findings import brief_impacts, deep_starts
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.monitor import HalfTurns, Monitor
 from titop.solvers.simulation.start_and_end import ReachedStates, SimulationInterrupt, Start, interrupt, leave
 from titop.solvers.simulation.steppers import Tolerances, require_projecting
-from titop.solvers.simulation.together import SteppedMember, Together, can_be_held
+from titop.solvers.simulation.together import SteppedMember, Together, can_be_held, let_kernels_sample
 from titop.solvers.simulation.trajectory import Trajectory
 
 #: Integrators: explicit ones for smooth problems, then implicit ones for stiff problems.
@@ -389,8 +390,8 @@ def simulate_many(shared: Mapping[str, Any], own: Sequence[Mapping[str, Any]]) -
 def _checked(trajectory: Trajectory, anew: bool = False) -> Trajectory:
     """Return a trajectory; warn of what is doubtful in it, also at its start if `anew`, and refuse what cannot be."""
     model, t, q = trajectory.model, trajectory.t, trajectory.q
-    warn(doubts([(model, q[0], trajectory.v[0])] if anew else []))
-    warn([*spin_findings(model, q, trajectory.v), *under_ground(model, q, t)])
+    at_start = doubts([(model, q[0], trajectory.v[0])] if anew else [])
+    warn([*at_start, *spin_findings(model, q, trajectory.v), *under_ground(model, q, t)])
     refuse_pushing(model.mechanism, trajectory.u, t)
     warn(overlaps(model, q, t))
     return trajectory
@@ -441,39 +442,68 @@ def _integrate(
 ) -> ReachedStates:
     """Return the states at the output times, and append to the events.
 
-    Explicit methods run in compiled code to the end if nothing but steps can happen. All others go step by step: see
-    `titop.solvers.simulation.stepping.integrate_stepwise` for the arguments.
+    Explicit methods run in compiled code to the end if nothing but steps can happen, and samples of a linear controller. All
+    others go step by step: see `titop.solvers.simulation.stepping.integrate_stepwise` for the arguments.
     """
     kinks = plant.kinks(tolerances.rtol)
-    happens = events or len(kinks) or plant.loop is not None or monitor.half_turns.any
+    happens = events or len(kinks) or monitor.half_turns.any
     if can_be_held(plant, method) and not happens:
-        return _integrate_at_once(plant, times, y0, str(method), tolerances, monitor)
+        found = _integrate_at_once(plant, times, y0, str(method), tolerances, monitor, memory)
+        if found is not None:
+            return found
     from titop.solvers.simulation.stepping import integrate_stepwise  # imports scipy's integrators
 
     return integrate_stepwise(plant, times, y0, events, method, tolerances, kinks, monitor, memory)
 
 
 def _integrate_at_once(
-    plant: DrivenModel, times: Array, y0: Array, method: str, tolerances: Tolerances, monitor: Monitor
-) -> ReachedStates:
+    plant: DrivenModel,
+    times: Array,
+    y0: Array,
+    method: str,
+    tolerances: Tolerances,
+    monitor: Monitor,
+    memory: Mapping[str, Array],
+) -> ReachedStates | None:
+    """Return the states at the output times, None if kernels cannot sample the controller."""
     assert isinstance(plant.prepared, CompiledPreparedDynamics)
     plant.dynamics(times[0], *plant.split(times[0], y0))  # raises what is wrong with it
-    tau = np.zeros(plant.model.nv)
+    tau, jumped = np.zeros(plant.model.nv), True
     plant.act_held(tau)
     tables = plant.prepared.member_tables([plant.model.mechanism], False)
     steps = HeldSteps(plant.prepared, method, times, y0[None].copy(), tolerances, tables)
     steps.loads[0] = tau
+    u, beside = plant.held_inputs, plant.efforts(0.0, *NOWHERE)
+    controller = let_kernels_sample(plant, steps, None if u is None else u[None], beside[None])
+    if plant.loop is not None and controller is None:
+        return None
+    steps.recall(memory)
 
-    def solution() -> ReachedStates:
-        return ReachedStates(times[: steps.reached(0)], steps.outputs[0, : steps.reached(0)], steps.statistics(0))
+    def solution(memory: dict[str, Array] | None = None) -> ReachedStates:
+        reached = steps.reached(0)
+        y = steps.outputs[0, :reached]
+        if controller is not None and reached > 1:  # steps end on the group
+            y[1:] = np.hstack(plant.split_rows(times[1:reached], y[1:]))
+        return ReachedStates(times[:reached], y, steps.statistics(0), memory)
+
+    def look() -> None:
+        monitor.look(steps.time(0), steps.y[0], lambda: steps.statistics(0)["steps"], None, steps.pieces)
 
     try:
-        steps.go_to(float(times[-1]), lambda: monitor.look(steps.time(0), steps.y[0], lambda: steps.statistics(0)["steps"]))
+        if controller is None:
+            steps.go_to(float(times[-1]), look)
+        else:
+            jumped = steps.follow(controller, look)
     except KeyboardInterrupt:
         raise interrupt((steps.time(0), steps.y[0].copy()), float(times[-1]), solution()) from None
     if not steps.goes_on[0]:
         t = steps.time(0)
+        if controller is not None:
+            plant.command = controller.command
+            stepper = CompiledRungeKutta(plant, method, t, t + controller.sample_time, steps.y[0], tolerances)
+            while stepper.is_running:
+                stepper.step(-np.inf)  # raises what a controller is the reason of
         plant.dynamics(t, *plant.split(t, steps.y[0]))  # raises what is wrong with the model there
         advice = 'perhaps a stiff system: try method="Radau"'
         raise ConvergenceError(f"{method} gave up after t = {t:.6g} s of {times[-1]:.6g} s: too short steps; {advice}")
-    return solution()
+    return solution(None if controller is None else steps.memory(0, jumped))

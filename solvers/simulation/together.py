@@ -13,7 +13,6 @@ import copy
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,9 +32,6 @@ from titop.solvers.simulation.start_and_end import leave
 from titop.solvers.simulation.steppers import EXPLICIT, Tolerances
 from titop.solvers.simulation.trajectory import Trajectory
 
-#: Legs between samples, of all members, that compiled code makes before Python looks for signals such as Ctrl-C; of each.
-_ALL_LEGS, _LEGS = 2**15, (16, 256)
-
 
 class SteppedMember(NamedTuple):
     """What a member has of its own: its model, the state (nq + nv) at the start, `tau`, `u` and `seed` as in `simulate`."""
@@ -53,6 +49,27 @@ def can_be_held(plant: DrivenModel, method: Any) -> bool:
     held = plant.is_held and not plant.model.mechanism.inputs.driving and not plant.gaps.count
     loop = plant.loop is None or (isinstance(plant.loop, SampledLoop) and plant.loop.takes_stacks)
     return method in EXPLICIT and free and held and loop
+
+
+def let_kernels_sample(plant: DrivenModel, steps: HeldSteps, u: Array | None, tau: Array) -> SampledController | None:
+    """Let kernels take the samples of a plant's linear controller, if it is the only one, and of plain coordinates.
+
+    Inputs `u` (n, nu) and efforts (n, nv) act beside it. Returns it; None for other controllers.
+    """
+    loop, model, inputs = plant.loop, plant.model, plant.model.mechanism.inputs
+    if not isinstance(loop, SampledLoop) or len(loop.controllers) != 1 or inputs.places or _depend_on_order(inputs.motors):
+        return None
+    tables = loop.controllers[0].tables(model.nq, inputs.motors, model.mechanism.quaternions)
+    if tables is None:
+        return None
+    beside = np.zeros((len(tau), model.nu)) if u is None else u
+    steps.control, steps.loads = tables, np.array(np.hstack([beside, tau]), order="C")
+    return loop.controllers[0]
+
+
+def _depend_on_order(motors: Array) -> bool:
+    """Tell whether efforts are sums of several inputs', which depend on the order of matrix products."""
+    return bool((np.count_nonzero(motors, axis=1) > 1).any())
 
 
 class Together:
@@ -88,21 +105,8 @@ class Together:
             self._loop.stack([Generators(n, partial(self._generator, c, count)) for c in range(count)])
         y = np.array([member.y for member in members])
         self.steps = HeldSteps(plant.prepared, method, times, y, tolerances, tables)
-        self._one_by_one = bool((np.count_nonzero(self._inputs.motors, axis=1) > 1).any())  # sums have the order of products
-        self._legs = self._legs_of_linear_controller()
-
-    def _legs_of_linear_controller(self) -> SampledController | None:
-        """Let kernels take the samples of a single linear controller of plain coordinates; return it, None for others."""
-        controllers = self.controllers
-        if len(controllers) != 1 or self._one_by_one or self._inputs.places:
-            return None
-        model = self.plant.model
-        tables = controllers[0].tables(model.nq, self._inputs.motors, model.mechanism.quaternions)
-        if tables is None:
-            return None
-        u = np.zeros((len(self.members), model.nu)) if self._u is None else self._u
-        self.steps.control, self.steps.loads = tables, np.array(np.hstack([u, self._tau]), order="C")
-        return controllers[0]
+        self._one_by_one = _depend_on_order(self._inputs.motors)
+        self._sampled = let_kernels_sample(plant, self.steps, self._u, self._tau)
 
     def _generator(self, controller: int, count: int, k: int) -> np.random.Generator:
         """Return the noise of one of a number of controllers, of a member."""
@@ -110,13 +114,8 @@ class Together:
 
     def run(self, look: Callable[[], None]) -> None:
         """Go to the end."""
-        if self._legs is not None:
-            ahead = self._legs.legs(float(self.times[0]), float(self.times[-1]))
-            while legs := list(islice(ahead, int(np.clip(_ALL_LEGS // len(self.members), *_LEGS)))):
-                plan, signals = self._legs.begin_legs(legs)
-                self.steps.go_along(plan, signals, look)
-                self._legs.end_legs(legs, plan, signals)
-                self._jumped = legs[-1].time == self.times[-1]
+        if self._sampled is not None:
+            self._jumped = self.steps.follow(self._sampled, look)
             return
         t, end, until = float(self.times[0]), float(self.times[-1]), float(self.times[0])
         while True:

@@ -31,6 +31,11 @@ _AT_ONCE = np.array([[0, 0, 0, 1, 0, 1]]), np.zeros((2, 1))
 NO_GUARDS = np.zeros((0, GUARD_COLUMNS))
 
 
+def _work(table: Array, y: Array, plan: Array) -> int:
+    """Return how many numbers stages of members have, if each leg of a plan is a step: much of it goes in pieces."""
+    return y.size * len(plan) * len(table)
+
+
 class MemberTables(NamedTuple):
     """The tables of many members, which differ in numbers: the last arguments of `stepping_entries.members`.
 
@@ -167,8 +172,10 @@ class CompiledPreparedDynamics(PreparedDynamics):
         """
         systems = [each_of.engine.system for each_of in mechanisms] if each else [self._system]
         systems = [system.with_loads_at(tuple(self.places)) if self.places else system for system in systems]
-        shape = self._numbers.shape
-        if any(not np.array_equal(one.ints, self._ints) or one.numbers.shape != shape for one in systems):
+        others, shape = [one for one in systems if one.ints is not self._ints], self._numbers.shape
+        if any(not np.array_equal(one.ints, self._ints) for one in others) or any(
+            one.numbers.shape != shape for one in systems
+        ):
             return None
         if not all(self._system.acts_like(one) for one in systems):
             return None
@@ -192,9 +199,14 @@ class CompiledPreparedDynamics(PreparedDynamics):
 
     def member_steps(self, *arguments: Any) -> int:
         """Call the compiled steps of many members: see `stepping_entries.members`; the last argument is their tables."""
-        *given, tables = arguments
-        kernel = self._system.kernel(stepping_entries.open_members).compiled
-        return int(kernel(*given, *tables[1 : 1 + len(self._tables)]))
+        asked, table, times, progress, clocks, y, outputs, loads, imposed, *control, signals, tables = arguments
+        kernel, own = self._system.kernel(stepping_entries.open_members).compiled, tables[1 : 1 + len(self._tables)]
+
+        def run(rows: slice) -> int:
+            states = progress[rows], clocks[rows], y[rows], outputs[rows], loads[rows]
+            return int(kernel(asked, table, times, *states, imposed, *control, signals[rows], *own))
+
+        return in_parts(1, len(y), run, numbers=_work(table, y, control[0]))
 
     def with_lanes(self, tables: MemberTables) -> MemberTables | None:
         """Return the tables of members that step in lanes, None if they do not: of several, in lanes if they are their own."""
@@ -217,7 +229,8 @@ class CompiledPreparedDynamics(PreparedDynamics):
             return int(kernel(asked, table, times, *states, imposed, *control, *own))
 
         engine: Any = self.mechanism.engine
-        return in_parts(self.mechanism.threads if engine.is_compiled else 1, len(y), run)
+        threads = self.mechanism.threads if engine.is_compiled else 1
+        return in_parts(threads, len(y), run, numbers=_work(table, y, control[0]))
 
     def rates_of_members(self, y: Array, tau: Array, tables: MemberTables, in_lanes: bool = False) -> tuple[Array, Array]:
         """Return the rates (n, m, ny) of states with unit quaternions, under efforts (n, m, nv), and a status (n) of each.

@@ -220,9 +220,7 @@ def held_rate(there, bodies, state, rate, is_unit=False):
     for k in range(v.size):
         v[k], a[k], effort[k] = state[nq + k], 0.0, tau[k]
     write_rates(ints, q, v, rate)
-    status = status_of(effort)
-    if status == layout.OK:
-        status = accelerate(tables, (q, v, a), effort, imposed, (work, multi, world))
+    status = accelerate(tables, (q, v, a), effort, imposed, (work, multi, world))
     if status == layout.OK:
         copy(a, rate[nq:])
         status = status_of(rate)

@@ -11,11 +11,14 @@ import numpy as np
 import pytest
 
 import titop as tt
+import titop.solvers.simulation.explicit_steps as explicit_steps
+import titop.solvers.simulation.simulate as single_simulations
 from tests.closed_systems import closed_four_bar
 from tests.solvers.control.sliders import gain, lead, slider
 from tests.solvers.simulation.simulated_models import GRAVITY, Array, largest, pendulum
 from tests.stated_systems import Lag
 from titop.solvers.control.sampled_loop import SampledLoop
+from titop.solvers.simulation.explicit_steps import HeldSteps
 
 #: Arrays of a trajectory that the parts of a simulation share with the whole.
 ARRAYS = ("q", "v", "a", "tau", "u", "x")
@@ -304,20 +307,26 @@ def test_after_an_impact_the_controller_goes_on() -> None:
     assert np.array_equal(second.control.x[0], first.control.x[-1])
 
 
-def test_what_was_interrupted_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("in_kernels", [True, False])
+def test_what_was_interrupted_goes_on(monkeypatch: pytest.MonkeyPatch, in_kernels: bool) -> None:
     """Ctrl-C before a sample is taken: it is taken by the part that goes on."""
     model, K = lift()
     run = beginning(model, [3.0], [0.0], controller=K, noise=0.01)
-    t, act, calls = np.linspace(0, 2, 9), SampledLoop.act, []
+    owner: Any = HeldSteps if in_kernels else SampledLoop
+    name = "go_along" if in_kernels else "act"
+    t, act, calls = np.linspace(0, 2, 9), getattr(owner, name), []
 
-    def stopping(*arguments: Any) -> float:
+    def stopping(*arguments: Any) -> Any:
         calls.append(1)
         if len(calls) == 21:
             raise KeyboardInterrupt
         return act(*arguments)
 
     whole = run(t, None)
-    monkeypatch.setattr(SampledLoop, "act", stopping)
+    monkeypatch.setattr(owner, name, stopping)
+    monkeypatch.setattr(explicit_steps, "_LEGS", (1, 1))
+    if not in_kernels:
+        monkeypatch.setattr(single_simulations, "let_kernels_sample", lambda *_: None)
     with pytest.raises(tt.SimulationInterrupt) as caught:
         run(t, None)
     monkeypatch.undo()

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import titop as tt
-import titop.solvers.simulation.together as whole_simulations
+import titop.solvers.simulation.explicit_steps as whole_simulations
+import titop.solvers.simulation.simulate as single_simulations
 import titop.solvers.support.threads as splitting
 from tests.every_kind import SYSTEMS, states
 from titop.solvers.control.sampled_loop import SampledController
@@ -110,6 +111,23 @@ def arguments(kind: str, k: int, model: tt.Model = MODEL) -> dict[str, Any]:
     return {"model": model, "t": T, "q0": MODEL.neutral(), "v0": V0[k], "seed": 7 + k, "progress": False} | KINDS[kind]
 
 
+def step_by_step(monkeypatch: pytest.MonkeyPatch, **given: Any) -> tt.Trajectory:
+    """Simulate with samples in Python."""
+    with monkeypatch.context() as in_python:
+        in_python.setattr(single_simulations, "let_kernels_sample", lambda *_: None)
+        return tt.simulate(**given)  # type: ignore[no-any-return]
+
+
+def assert_same(one: tt.Trajectory, other: tt.Trajectory) -> None:
+    for name in ("t", "q", "v", "a", "tau", "u", "x"):
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
+    for here, there in zip(one.controls, other.controls, strict=True):
+        assert all(np.array_equal(getattr(here, name), getattr(there, name)) for name in "tyrux")
+    assert {**one.statistics, "seconds": 0.0} == {**other.statistics, "seconds": 0.0}
+    assert one.memory.keys() == other.memory.keys()
+    assert all(np.array_equal(one.memory[name], other.memory[name]) for name in other.memory)
+
+
 def together(given: list[dict[str, Any]]) -> list[tt.Trajectory | None]:
     return [None if one is None else one() for one in simulate_many({}, given)]
 
@@ -134,19 +152,30 @@ def test_members_together_have_the_bits_of_their_own_simulations(kind: str, monk
         found = together([arguments(kind, k) for k in range(6)])
     turned = together([arguments(kind, k) for k in (4, 1, 3)])
     for k in range(6):
-        alone, member = tt.simulate(**arguments(kind, k)), found[k]
+        member = found[k]
         assert member is not None
-        for name in ("t", "q", "v", "a", "tau", "u", "x"):
-            assert np.array_equal(getattr(member, name), getattr(alone, name)), (k, name)
-        for one, other in zip(member.controls, alone.controls, strict=True):
-            assert all(np.array_equal(getattr(one, name), getattr(other, name)) for name in "tyrux")
-        assert {**member.statistics, "seconds": 0.0} == {**alone.statistics, "seconds": 0.0}
-        assert member.memory.keys() == alone.memory.keys()
-        assert all(np.array_equal(member.memory[name], alone.memory[name]) for name in alone.memory)
+        assert_same(member, step_by_step(monkeypatch, **arguments(kind, k)))
     for k, member in zip((4, 1, 3), turned, strict=True):
         assert member is not None
         assert np.array_equal(member.v, found[k].v)  # type: ignore[union-attr]
     assert not np.array_equal(found[0].v, found[1].v)  # type: ignore[union-attr]  # negative control: members differ
+
+
+@pytest.mark.parametrize("kind", SAMPLED_IN_KERNELS)
+def test_a_single_simulation_has_the_bits_of_steps_in_python(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And goes on as these do, also from a time between two samples."""
+    monkeypatch.setattr(whole_simulations, "_LEGS", (1, 3))
+    given = arguments(kind, 0)
+    if kind == "followed late":  # references at the output times of both parts
+        given["controller"] = follow(0.1, delay=0.235, noise=0.01, reference={"slide.v": 0.5})
+    beginning, rest = given | {"t": T[:4]}, {"t": T[3:], "model": given["model"], "controller": given["controller"]}
+    rest |= {name: given[name] for name in ("u", "tau", "method") if name in given}
+    halves = [step_by_step(monkeypatch, **beginning)]
+    halves.append(step_by_step(monkeypatch, **rest, start=halves[0]))
+    monkeypatch.setattr(SampledController, "_sample", None)
+    assert_same(tt.simulate(**beginning), halves[0])
+    assert_same(tt.simulate(**rest, start=tt.simulate(**beginning)), halves[1])
+    assert len(halves[1].controls[0].t) > 1
 
 
 def test_members_in_lanes_do_not_see_their_neighbours() -> None:
