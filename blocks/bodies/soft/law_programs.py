@@ -42,7 +42,7 @@ class LawPrograms:
 
     #: The programs that compiled laws call, in the order in which they know them; the first two where something touches.
     ORDER = (
-        *("columns", "bends", "terms", "inertial_terms", "efforts", "inertial_efforts", "slopes", "resistance_slopes"),
+        *("columns", "bends", "terms", "inertia", "efforts", "inertial_efforts", "slopes", "resistance_slopes"),
         *("stored", "port_columns", "port_slopes"),
     )
 
@@ -122,22 +122,23 @@ class LawPrograms:
     @functools.cached_property
     def terms(self) -> Program:
         """In total M, the upper half of its rows, and h: wrench on P (6) and efforts (n), with those of `resistance`."""
-        return self._terms(resists=True)
+        still = replaced(self._force, dict.fromkeys([*self._a, *self._A], 0.0))
+        return self._needed(still, True, self._inertia)
 
     @functools.cached_property
-    def inertial_terms(self) -> Program:
-        """The same of inertia alone."""
-        return self._terms(resists=False)
+    def inertia(self) -> Program:
+        """In total M, the upper half of its rows."""
+        return self._of_points(totals=[self._inertia])
 
     @functools.cached_property
     def efforts(self) -> Program:
         """In total the wrench on P (6) and the efforts (n) of a motion, with those of `resistance`."""
-        return self._needed(self._force, resists=True)
+        return self._needed(self._force, True)
 
     @functools.cached_property
     def inertial_efforts(self) -> Program:
         """The same of inertia alone."""
-        return self._needed(self._force, resists=False)
+        return self._needed(self._force, False)
 
     @functools.cached_property
     def slopes(self) -> Program:
@@ -150,10 +151,6 @@ class LawPrograms:
         by_place = np.concatenate([_zeros(3, self.n), -skew(self._force) @ J, point.hessian(self._force)])
         first, *others = ((mass * self._pulling.T) @ change for change in changes)
         return self._of_points(totals=[first + by_place, *others, self._inertia])
-
-    def _terms(self, resists: bool) -> Program:
-        still = replaced(self._force, dict.fromkeys([*self._a, *self._A], 0.0))
-        return self._needed(still, resists, self._inertia)
 
     def _needed(self, force: Array, resists: bool, *first: Array) -> Program:
         """Return the program of totals that come `first`, then the wrench on P and the efforts of forces (3) on the points."""

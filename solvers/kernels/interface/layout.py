@@ -250,9 +250,11 @@ ROOM_COUNT = 18  # in tables for lanes: how many numbers a block's stages keep
 SINGLE_ROW = 19  # and the address of the row in the table for single states
 STAGE_COLUMNS = 20
 
-# -- whether what a pass begins with is known
+# -- whether what a pass begins with is known; of a block's terms, whether M and the ports alone are asked for, or these alone
 UNKNOWN = 0
 KNOWN = 1
+INERTIA = 2
+PORTS = 3
 
 # -- status codes, beside `signatures.RAISED`; a positive status is the row of an element whose joint moves no inertia
 OK = 0

@@ -16,7 +16,7 @@ from titop.solvers.native.kernel import helper
 COLUMNS = 0
 BENDS = 1
 TERMS = 2
-INERTIAL_TERMS = 3
+INERTIA = 3
 EFFORTS = 4
 INERTIAL_EFFORTS = 5
 SLOPES = 6

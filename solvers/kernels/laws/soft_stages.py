@@ -20,15 +20,21 @@ from titop.solvers.native.kernel import helper
 
 def _terms(block):
     n, size, kept = block.n, 6 + block.n, row_at(block.room, soft.kept_size(block))
-    half = size * (size + 1) // 2
-    totals = np.empty((1, half + size), block.q.dtype)
+    points, half, status = soft.points_of(block.numbers), size * (size + 1) // 2, layout.OK
+    totals, forces = np.empty((1, half + size), block.q.dtype), np.zeros((1, size), block.q.dtype)
     at_ports = np.empty((1, (soft.PORT_SUBSPACE + 6 * n) * block.ports + 1), block.q.dtype)
     soft.write_shared(n, block.numbers, block.q, block.v, block.twist, kept)
-    program = soft.TERMS if block.passive else soft.INERTIAL_TERMS
-    status = soft.run(block, program, soft.points_of(block.numbers), kept, kept, totals)
-    soft.put_inertia(size, totals, 0, block.law)
-    clear(block.law, bias_at(n), size)
-    add_scaled(block.law, bias_at(n), 1.0, totals, half, size)
+    if block.known != layout.PORTS:
+        if block.known == layout.UNKNOWN and block.passive:
+            status = soft.run(block, soft.TERMS, points, kept, kept, totals)
+            add_scaled(forces, 0, 1.0, totals, half, size)
+        else:
+            status = soft.run(block, soft.INERTIA, points, kept, kept, totals)
+        if block.known == layout.UNKNOWN and not block.passive:
+            status = min(status, soft.run(block, soft.INERTIAL_EFFORTS, points, kept, kept, forces))
+        soft.put_inertia(size, totals, 0, block.law)
+        clear(block.law, bias_at(n), size)
+        add_scaled(block.law, bias_at(n), 1.0, forces, 0, size)
     return min(status, _write_ports(block, kept, at_ports))
 
 
