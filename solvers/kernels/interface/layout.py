@@ -253,8 +253,8 @@ STAGE_COLUMNS = 20
 # -- whether what a pass begins with is known; of a block's terms, whether M and the ports alone are asked for, or these alone
 UNKNOWN = 0
 KNOWN = 1
-INERTIA = 2
-PORTS = 3
+ONLY_INERTIA = 2
+ONLY_PORTS = 3
 
 # -- status codes, beside `signatures.RAISED`; a positive status is the row of an element whose joint moves no inertia
 OK = 0

@@ -24,7 +24,7 @@ def _terms(block):
     totals, forces = np.empty((1, half + size), block.q.dtype), np.zeros((1, size), block.q.dtype)
     at_ports = np.empty((1, (soft.PORT_SUBSPACE + 6 * n) * block.ports + 1), block.q.dtype)
     soft.write_shared(n, block.numbers, block.q, block.v, block.twist, kept)
-    if block.known != layout.PORTS:
+    if block.known != layout.ONLY_PORTS:
         if block.known == layout.UNKNOWN and block.passive:
             status = soft.run(block, soft.TERMS, points, kept, kept, totals)
             add_scaled(forces, 0, 1.0, totals, half, size)

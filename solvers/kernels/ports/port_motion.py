@@ -161,7 +161,7 @@ def acceleration_of(floats, motion, in_world, classical):
 def _write_terms(tables, i, state, work):
     """Write the ports of general block i at rest."""
     put_six(work, i, layout.TWIST, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-    return call_block(tables, None, i, state, None, work, layout.PORTS, layout.TERMS)
+    return call_block(tables, None, i, state, None, work, layout.ONLY_PORTS, layout.TERMS)
 
 
 @helper

@@ -80,7 +80,7 @@ def outward_poses(tables, state, work):
     Without general blocks nothing else is written.
     """
     if tables.law is not None:
-        return outward_twists(tables, state, work, layout.INERTIA)
+        return outward_twists(tables, state, work, layout.ONLY_INERTIA)
     for i in range(1, tables.ints[0, layout.ELEMENTS]):
         status = place(tables.ints, tables.floats, i, state.q, work)
         if status != layout.OK:
