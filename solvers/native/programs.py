@@ -349,6 +349,7 @@ class _PointText(NamedTuple):
         program, levels, words = self.program, self._levels(), self.words
         kept, once = self._of_sections(levels), program.outputs[ONCE].values
         store, own = (self._put_first, words) if self.over_points else (words.stored, _Words(SINGLE))
+        sums = {} if self.over_points else self._sums()
         start = [line for k, value in enumerate(once) for line in store(f"%once{k}", "%results", k, self._name(value))]
         return f"""{_OVER_POINTS if self.over_points else ""}
 define i64 @{name}({", ".join(f"i64 %{name}_address" for name in ARGUMENTS)}) {{
@@ -372,8 +373,8 @@ section:
   br label %point
 point:
 {_lines(f"  %v{k} = phi {words.kind} [ %s{k}, %section ], [ %kept{k}, %look ]" for k in kept)}
-{_lines(self._of(levels, _POINTS))}
-{_lines(self._results_of_lanes() if self.over_points else self._results())}
+{_lines(self._of(levels, _POINTS, sums=sums))}
+{_lines(self._results_of_lanes() if self.over_points else self._results(sums))}
   %next = add i64 %k, {LANE_COUNT if self.over_points else 1}
   br label %loop
 done:
@@ -432,8 +433,8 @@ done:
         if self.over_points:
             yield f"  %moved = call i1 @llvm.vector.reduce.or.v{LANE_COUNT}i1({own.truth} {moved})"
 
-    def _of(self, levels: Sequence[int], level: int, prefix: str = "v") -> Iterator[str]:
-        """Yield the lines that compute the values of a level."""
+    def _of(self, levels: Sequence[int], level: int, prefix: str = "v", sums: Any = None) -> Iterator[str]:
+        """Yield the lines that compute the values of a level, and add to totals those for which `sums` has lines."""
         turned = dict[str, str]()
         for k, (operation, arguments) in enumerate(self.program.values):
             if levels[k] != level or operation == CONSTANT:
@@ -444,6 +445,7 @@ done:
             else:
                 own = [self._name(j, prefix if levels[j] == level else "v") for j in arguments]
                 yield from self.words.operation(to, operation, own, turned)
+            yield from (sums or {}).pop(k, ())
 
     def _read(self, to: str, source: str, place: int) -> list[str]:
         """Return the lines that read a number, the same for all lanes unless it is theirs; what is carried is behind totals."""
@@ -518,13 +520,19 @@ done:
                     yield f"{name} = shufflevector {kind} {pair[0]}, {kind} {pair[1]}, <{LANE_COUNT} x i32> <{mask}>"
             size *= 2
 
-    def _results(self) -> Iterator[str]:
+    def _sums(self) -> dict[int, list[str]]:
+        """Return the lines that add values to totals: those that follow a value at once need no room until all are known."""
+        sums, kind = dict[int, list[str]](), self.words.kind
+        for k, value in enumerate(self.program.outputs[TOTALS].values):
+            lines = [*self.words.loaded(f"%total{k}", "%results", k), f"%sum{k} = fadd {kind} %total{k}, {self._name(value)}"]
+            sums.setdefault(value, []).extend([*lines, f"store {kind} %sum{k}, ptr %total{k}.at, align 8"])
+        return sums
+
+    def _results(self, sums: dict[int, list[str]]) -> Iterator[str]:
+        """Yield the lines that add what is left of `sums` to totals, carry numbers on and store results at each point."""
         outputs, words, totals = self.program.outputs, self.words, len(self.program.outputs[TOTALS].values)
         carried = outputs[NEXT].values if NEXT in outputs else ()
-        for k, value in enumerate(outputs[TOTALS].values):
-            yield from words.loaded(f"%total{k}", "%results", k)
-            yield f"%sum{k} = fadd {words.kind} %total{k}, {self._name(value)}"
-            yield f"store {words.kind} %sum{k}, ptr %total{k}.at, align 8"
+        yield from (line for lines in sums.values() for line in lines)
         for k, value in enumerate(carried):
             yield from words.stored(f"%next{k}", "%results", totals + k, self._name(value))
         for k, value in enumerate(outputs[EACH].values):

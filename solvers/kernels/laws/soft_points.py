@@ -77,10 +77,10 @@ def write_rates(block, kept):
 
 
 @helper
-def run(block, program, count, kept, loads, results):
-    """Run a program of the body's for as many points, which `loads` act on; return a status."""
+def run(block, program, count, kept, loads, results, first):
+    """Run a program of the body's for as many points, which `loads` act on, for ``results[0, first]`` on; return a status."""
     places, points = ints_at(block.stages, 1, layout.STAGE_COLUMNS), address_of(block.numbers, points_at(block.numbers))
-    arguments = count, address_of(kept, 0), points, address_of(loads, 0), address_of(results, 0)
+    arguments = count, address_of(kept, 0), points, address_of(loads, 0), address_of(results, first)
     return call_at(places[0, layout.PROGRAMS + program], arguments)
 
 

@@ -21,20 +21,18 @@ from titop.solvers.native.kernel import helper
 def _terms(block):
     n, size, kept = block.n, 6 + block.n, row_at(block.room, soft.kept_size(block))
     points, half, status = soft.points_of(block.numbers), size * (size + 1) // 2, layout.OK
-    totals, forces = np.empty((1, half + size), block.q.dtype), np.zeros((1, size), block.q.dtype)
+    totals, whole = np.empty((1, half + size), block.q.dtype), block.known == layout.UNKNOWN
     at_ports = np.empty((1, (soft.PORT_SUBSPACE + 6 * n) * block.ports + 1), block.q.dtype)
     soft.write_shared(n, block.numbers, block.q, block.v, block.twist, kept)
     if block.known != layout.ONLY_PORTS:
-        if block.known == layout.UNKNOWN and block.passive:
-            status = soft.run(block, soft.TERMS, points, kept, kept, totals)
-            add_scaled(forces, 0, 1.0, totals, half, size)
-        else:
-            status = soft.run(block, soft.INERTIA, points, kept, kept, totals)
-        if block.known == layout.UNKNOWN and not block.passive:
-            status = min(status, soft.run(block, soft.INERTIAL_EFFORTS, points, kept, kept, forces))
+        program = soft.TERMS if whole and block.passive else soft.INERTIA
+        status = soft.run(block, program, points, kept, kept, totals, 0)
+        if whole and not block.passive:
+            status = min(status, soft.run(block, soft.INERTIAL_EFFORTS, points, kept, kept, totals, half))
         soft.put_inertia(size, totals, 0, block.law)
         clear(block.law, bias_at(n), size)
-        add_scaled(block.law, bias_at(n), 1.0, forces, 0, size)
+        if whole:
+            add_scaled(block.law, bias_at(n), 1.0, totals, half, size)
     return min(status, _write_ports(block, kept, at_ports))
 
 
@@ -42,7 +40,7 @@ def _terms(block):
 def _write_ports(block, kept, at_ports):
     """Write pose, gamma and S of all ports; return a status."""
     n, record, size = block.n, block.law, soft.PORT_SUBSPACE + 6 * block.n
-    status = soft.run(block, soft.PORT_COLUMNS, 1, kept, kept, at_ports)
+    status = soft.run(block, soft.PORT_COLUMNS, 1, kept, kept, at_ports, 0)
     for p in range(block.ports):
         if is_used(block.used, p):
             o, target = size * p, port_at(n, p)
@@ -71,7 +69,7 @@ def _outward(block):
 def _inward(block):
     n, law, result, kept = block.n, block.law, result_at(block.n), row_at(block.room, soft.kept_size(block))
     totals, program = np.empty((1, 6 + n), block.q.dtype), soft.EFFORTS if block.passive else soft.INERTIAL_EFFORTS
-    status = soft.run(block, program, soft.points_of(block.numbers), kept, kept, totals)
+    status = soft.run(block, program, soft.points_of(block.numbers), kept, kept, totals, 0)
     clear(law, result, 6 + n)
     add_scaled(law, result, 1.0, totals, 0, 6 + n)
     add_port_wrenches(n, block.ports, block.used, law, law, law, result)
@@ -81,7 +79,7 @@ def _inward(block):
 def _energy(block):
     kept = row_at(block.room, soft.kept_size(block))
     soft.write_shared(block.n, block.numbers, block.q, block.v, block.twist, kept)
-    return soft.run(block, soft.STORED, soft.points_of(block.numbers), kept, kept, block.law)
+    return soft.run(block, soft.STORED, soft.points_of(block.numbers), kept, kept, block.law, 0)
 
 
 # -- the linearised law, from derivatives in programs
@@ -94,13 +92,13 @@ def _slopes(block):
     soft.write_shared(n, block.numbers, block.q, block.v, block.twist, kept)
     soft.write_rates(block, kept)
     totals = np.empty((1, derivatives + size * (size + 1) // 2), block.q.dtype)
-    status = soft.run(block, soft.SLOPES, points, kept, kept, totals)
+    status = soft.run(block, soft.SLOPES, points, kept, kept, totals, 0)
     clear(slopes, 0, derivatives)
     add_scaled(slopes, 0, 1.0, totals, 0, derivatives)
     soft.put_inertia(size, totals, derivatives, block.law)
     if block.passive:
         resisted = np.empty((1, 2 * n * n + 1), block.q.dtype)
-        status = min(status, soft.run(block, soft.RESISTANCE_SLOPES, points, kept, kept, resisted))
+        status = min(status, soft.run(block, soft.RESISTANCE_SLOPES, points, kept, kept, resisted, 0))
         add_passive_slopes(resisted, 0, n, slopes)
     wrenches = np.empty((1, 6 * block.ports + 1), block.q.dtype)
     at_ports = np.empty((1, (6 + n + 18 * block.ports) * n + 1), block.q.dtype)
@@ -114,7 +112,7 @@ def _write_port_slopes(block, kept, wrenches, at_ports):
     for p in range(block.ports):
         for r in range(6):
             wrenches[0, 6 * p + r] = block.law[0, port_at(n, p) + layout.PORT_WRENCH + r] if is_used(block.used, p) else 0.0
-    status = soft.run(block, soft.PORT_SLOPES, 1, kept, wrenches, at_ports)
+    status = soft.run(block, soft.PORT_SLOPES, 1, kept, wrenches, at_ports, 0)
     add_scaled(result, 0, 1.0, at_ports, 0, totals)
     for p in range(block.ports):
         if not is_used(block.used, p):
