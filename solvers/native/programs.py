@@ -73,6 +73,8 @@ _C_NAMES = {"power": "pow"}
 class ProgramCode(Stage):
     """A program of many points that kernels call by its address, with the integers that `ARGUMENTS` names.
 
+    For a single state its points lie in lanes, for several these do. Bits are the same: totals are summed point by point.
+
     Parameters
     ----------
     make : callable
@@ -97,9 +99,11 @@ class ProgramCode(Stage):
         return self.name
 
     def _compile(self, loaded: Container[str] = ()) -> Codes:
-        program, words = self._make(), _Words(self.form)
-        is_small = len(program.values) <= LARGEST
-        text = words.functions(program.counts) + _PointText(program, words).written(self.name)
+        program = self._make()
+        has_points = any(operation == INPUT and arguments[0] == OWN for operation, arguments in program.values)
+        over_points = self.form == SINGLE and has_points
+        words, is_small = _Words(IN_LANES if over_points else self.form), len(program.values) <= LARGEST
+        text = words.functions(program.counts) + _PointText(program, words, over_points).written(self.name)
         return {self.name: ObjectCode(_emitted(llvm.parse_assembly(text), int(is_small), is_small))}
 
     @property
@@ -321,18 +325,33 @@ done:
 """
 
 
+#: What points in lanes call.
+_OVER_POINTS = f"""
+declare <{LANE_COUNT} x i1> @llvm.get.active.lane.mask.v{LANE_COUNT}i1.i64(i64, i64)
+declare i1 @llvm.vector.reduce.or.v{LANE_COUNT}i1(<{LANE_COUNT} x i1>)
+declare double @llvm.vector.reduce.fadd.v{LANE_COUNT}f64(double, <{LANE_COUNT} x double>)
+declare i64 @llvm.smin.i64(i64, i64)
+"""
+
+
 class _PointText(NamedTuple):
-    """The text of a program of many points."""
+    """The text of a program of many points: these one after the other, or `over_points` as many at once as there are lanes.
+
+    The last lanes may be without a point of their own: they compute the last point's results again, and add nothing to totals.
+    """
 
     program: Program
     words: _Words
+    over_points: bool = False
 
     def written(self, name: str) -> str:
         """Return text of the function of a name."""
         program, levels, words = self.program, self._levels(), self.words
         kept, once = self._of_sections(levels), program.outputs[ONCE].values
-        start = [line for k, value in enumerate(once) for line in words.stored(f"%once{k}", "%results", k, self._name(value))]
-        return f"""
+        store, own = (self._put_first, words) if self.over_points else (words.stored, _Words(SINGLE))
+        sums = {} if self.over_points else self._sums()
+        start = [line for k, value in enumerate(once) for line in store(f"%once{k}", "%results", k, self._name(value))]
+        return f"""{_OVER_POINTS if self.over_points else ""}
 define i64 @{name}({", ".join(f"i64 %{name}_address" for name in ARGUMENTS)}) {{
 entry:
 {_lines(f"  %{name} = inttoptr i64 %{name}_address to ptr" for name in ARGUMENTS[1:])}
@@ -341,25 +360,22 @@ entry:
   br label %loop
 loop:
   %k = phi i64 [ 0, %entry ], [ %next, %point ]
-  %known = phi double [ {_number(float("nan"))}, %entry ], [ %z, %point ]
+  %known = phi {own.kind} [ {own.number(float("nan"))}, %entry ], [ %z, %point ]
 {_lines(f"  %kept{k} = phi {words.kind} [ {words.number(0.0)}, %entry ], [ %v{k}, %point ]" for k in kept)}
   %more = icmp slt i64 %k, %count_address
   br i1 %more, label %look, label %done
 look:
-  %own_row = mul i64 %k, {program.inputs[OWN]}
-  %load_row = mul i64 %k, {program.inputs[LOADS]}
-  %each_row = mul i64 %k, {len(program.outputs[EACH].values)}
-{_lines(self._section())}
-  %moved = fcmp une double %z, %known
+{_lines(self._rows())}
+{_lines(self._section(own))}
   br i1 %moved, label %section, label %point
 section:
 {_lines(self._of(levels, _SECTIONS, "s"))}
   br label %point
 point:
 {_lines(f"  %v{k} = phi {words.kind} [ %s{k}, %section ], [ %kept{k}, %look ]" for k in kept)}
-{_lines(self._of(levels, _POINTS))}
-{_lines(self._results())}
-  %next = add i64 %k, 1
+{_lines(self._of(levels, _POINTS, sums=sums))}
+{_lines(self._results_of_lanes() if self.over_points else self._results(sums))}
+  %next = add i64 %k, {LANE_COUNT if self.over_points else 1}
   br label %loop
 done:
   ret i64 0
@@ -389,17 +405,36 @@ done:
         used |= {k for name, output in program.outputs.items() if name != ONCE for k in output.values}
         return sorted(k for k in used if levels[k] == _SECTIONS)
 
-    def _section(self) -> Iterator[str]:
-        """Yield the lines that read a point's z; without one, all points are one section."""
-        if self.program.inputs[OWN] > _SECTION:
-            yield f"  %z_place = add i64 %own_row, {_SECTION}"
-            yield "  %z_at = getelementptr double, ptr %own, i64 %z_place"
-            yield "  %z = load double, ptr %z_at"
-        else:
-            yield "  %z = fadd double 0.0, 0.0"
+    def _rows(self) -> Iterator[str]:
+        """Yield the lines that tell where the numbers of a point, or of those in lanes, begin."""
+        sizes = self.program.inputs[OWN], self.program.inputs[LOADS], len(self.program.outputs[EACH].values)
+        rows = [*zip((OWN, LOADS, EACH), sizes, strict=True)]
+        if not self.over_points:
+            yield from (f"  %{name}_row = mul i64 %k, {size}" for name, size in rows)
+            return
+        yield f"  %there = call {self.words.truth} @llvm.get.active.lane.mask.v{LANE_COUNT}i1.i64(i64 %k, i64 %count_address)"
+        yield "  %last = sub i64 %count_address, 1"
+        for lane in range(LANE_COUNT):
+            yield f"  %lane{lane} = add i64 %k, {lane}"
+            yield f"  %point{lane} = call i64 @llvm.smin.i64(i64 %lane{lane}, i64 %last)"
+            yield from (f"  %{name}_row{lane} = mul i64 %point{lane}, {size}" for name, size in rows)
 
-    def _of(self, levels: Sequence[int], level: int, prefix: str = "v") -> Iterator[str]:
-        """Yield the lines that compute the values of a level."""
+    def _section(self, own: _Words) -> Iterator[str]:
+        """Yield the lines that read points' z and tell whether it changes; without one, all points are one section."""
+        if self.program.inputs[OWN] <= _SECTION:
+            yield f"  %z = fadd {own.kind} {own.number(0.0)}, {own.number(0.0)}"
+        elif self.over_points:
+            yield from self._of_points("%z", OWN, _SECTION)
+        else:
+            yield f"  %z_place = add i64 %own_row, {_SECTION}"
+            yield from own.loaded("%z", "%own", "%z_place")
+        moved = "%moved" if not self.over_points else "%each_moved"
+        yield f"  {moved} = fcmp une {own.kind} %z, %known"
+        if self.over_points:
+            yield f"  %moved = call i1 @llvm.vector.reduce.or.v{LANE_COUNT}i1({own.truth} {moved})"
+
+    def _of(self, levels: Sequence[int], level: int, prefix: str = "v", sums: Any = None) -> Iterator[str]:
+        """Yield the lines that compute the values of a level, and add to totals those for which `sums` has lines."""
         turned = dict[str, str]()
         for k, (operation, arguments) in enumerate(self.program.values):
             if levels[k] != level or operation == CONSTANT:
@@ -410,29 +445,94 @@ done:
             else:
                 own = [self._name(j, prefix if levels[j] == level else "v") for j in arguments]
                 yield from self.words.operation(to, operation, own, turned)
+            yield from (sums or {}).pop(k, ())
 
     def _read(self, to: str, source: str, place: int) -> list[str]:
-        """Return the lines that read a number; what a point has is the same for all lanes, what is carried is behind totals."""
-        row = {SHARED: "0", OWN: "%own_row", LOADS: "%load_row", CARRIED: f"{len(self.program.outputs[TOTALS].values)}"}[source]
+        """Return the lines that read a number, the same for all lanes unless it is theirs; what is carried is behind totals."""
+        if self.over_points and source != SHARED:
+            return [*self._of_points(to, source, place)]
+        carried = len(self.program.outputs[TOTALS].values)
+        row = {SHARED: "0", OWN: "%own_row", LOADS: "%loads_row", CARRIED: f"{carried}"}[source]
         at = f"{to}.p = add i64 {row}, {place}"
-        if source != OWN or not self.words.form:
+        if source != (SHARED if self.over_points else OWN) or not self.words.form:
             return [at, *self.words.loaded(to, "%results" if source == CARRIED else f"%{source}", f"{to}.p")]
-        kind, one = self.words.kind, f"{to}.n.at = getelementptr double, ptr %own, i64 {to}.p"
+        kind, one = self.words.kind, f"{to}.n.at = getelementptr double, ptr %{source}, i64 {to}.p"
         first = f"{to}.f = insertelement {kind} poison, double {to}.n, i64 0"
         alike = f"{kind} poison, <{LANE_COUNT} x i32> zeroinitializer"
         return [at, one, f"{to}.n = load double, ptr {to}.n.at", first, f"{to} = shufflevector {kind} {to}.f, {alike}"]
+
+    def _of_points(self, to: str, source: str, place: int) -> Iterator[str]:
+        """Yield the lines that read a number of each point in lanes."""
+        whole = "poison"
+        for lane in range(LANE_COUNT):
+            made = to if lane == LANE_COUNT - 1 else f"{to}.{lane}"
+            yield f"{made}.p = add i64 %{source}_row{lane}, {place}"
+            yield from _Words(SINGLE).loaded(f"{made}.n", f"%{source}", f"{made}.p")
+            yield f"{made} = insertelement {self.words.kind} {whole}, double {made}.n, i64 {lane}"
+            whole = made
+
+    def _put_first(self, name: str, pointer: str, place: int | str, value: str) -> Iterator[str]:
+        """Yield the lines that store the number in the first lane."""
+        yield f"{name}.n = extractelement {self.words.kind} {value}, i64 0"
+        yield from _Words(SINGLE).stored(name, pointer, place, f"{name}.n")
 
     def _name(self, k: int, prefix: str = "v") -> str:
         operation, arguments = self.program.values[k]
         return self.words.number(arguments[0]) if operation == CONSTANT else f"%{prefix}{k}"
 
-    def _results(self) -> Iterator[str]:
+    def _results_of_lanes(self) -> Iterator[str]:
+        """Yield the lines that add to totals, point by point, and store results at each point."""
+        totals, each = (self.program.outputs[name].values for name in (TOTALS, EACH))
+        kind, truth, single, whole = self.words.kind, self.words.truth, _Words(SINGLE), len(totals) // LANE_COUNT * LANE_COUNT
+        for k, value in enumerate(totals):  # zero with a minus changes no sum
+            yield f"%term{k} = select {truth} %there, {kind} {self._name(value)}, {kind} {self.words.number(-0.0)}"
+        for k in range(0, whole, LANE_COUNT):
+            yield f"%total{k}.at = getelementptr double, ptr %results, i64 {k}"
+            yield f"%total{k} = load {kind}, ptr %total{k}.at, align 8"
+            yield from self._turned(f"%terms{k}", [f"%term{k + lane}" for lane in range(LANE_COUNT)])
+            for lane in range(LANE_COUNT):
+                before = f"%sum{k}.{lane - 1}" if lane else f"%total{k}"
+                yield f"%sum{k}.{lane} = fadd {kind} {before}, %terms{k}.{lane}"
+            yield f"store {kind} %sum{k}.{LANE_COUNT - 1}, ptr %total{k}.at, align 8"
+        for k in range(whole, len(totals)):
+            yield from single.loaded(f"%total{k}", "%results", k)
+            added = f"@llvm.vector.reduce.fadd.v{LANE_COUNT}f64(double %total{k}, {kind} %term{k})"
+            yield f"%sum{k} = call double {added}"
+            yield f"store double %sum{k}, ptr %total{k}.at, align 8"
+        for k, value in enumerate(each):
+            for lane in range(LANE_COUNT):
+                to = f"%each{k}.{lane}"
+                yield f"{to}.p = add i64 %each_row{lane}, {len(totals) + k}"
+                yield f"{to}.n = extractelement {kind} {self._name(value)}, i64 {lane}"
+                yield from single.stored(to, "%results", f"{to}.p", f"{to}.n")
+
+    def _turned(self, to: str, rows: Sequence[str]) -> Iterator[str]:
+        """Yield the lines that make columns of rows: of numbers in lanes, as many as there are lanes."""
+        kind, names, size = self.words.kind, [*rows], 1
+        while size < LANE_COUNT:
+            low = [LANE_COUNT + lane - size if lane & size else lane for lane in range(LANE_COUNT)]
+            masks = [", ".join(f"i32 {place + shift}" for place in low) for shift in (0, size)]
+            step = to if 2 * size == LANE_COUNT else f"{to}.{size}"
+            for k in (k for k in range(LANE_COUNT) if not k & size):
+                pair = names[k], names[k + size]
+                names[k], names[k + size] = f"{step}.{k}", f"{step}.{k + size}"
+                for name, mask in zip((names[k], names[k + size]), masks, strict=True):
+                    yield f"{name} = shufflevector {kind} {pair[0]}, {kind} {pair[1]}, <{LANE_COUNT} x i32> <{mask}>"
+            size *= 2
+
+    def _sums(self) -> dict[int, list[str]]:
+        """Return the lines that add values to totals: those that follow a value at once need no room until all are known."""
+        sums, kind = dict[int, list[str]](), self.words.kind
+        for k, value in enumerate(self.program.outputs[TOTALS].values):
+            lines = [*self.words.loaded(f"%total{k}", "%results", k), f"%sum{k} = fadd {kind} %total{k}, {self._name(value)}"]
+            sums.setdefault(value, []).extend([*lines, f"store {kind} %sum{k}, ptr %total{k}.at, align 8"])
+        return sums
+
+    def _results(self, sums: dict[int, list[str]]) -> Iterator[str]:
+        """Yield the lines that add what is left of `sums` to totals, carry numbers on and store results at each point."""
         outputs, words, totals = self.program.outputs, self.words, len(self.program.outputs[TOTALS].values)
         carried = outputs[NEXT].values if NEXT in outputs else ()
-        for k, value in enumerate(outputs[TOTALS].values):
-            yield from words.loaded(f"%total{k}", "%results", k)
-            yield f"%sum{k} = fadd {words.kind} %total{k}, {self._name(value)}"
-            yield f"store {words.kind} %sum{k}, ptr %total{k}.at, align 8"
+        yield from (line for lines in sums.values() for line in lines)
         for k, value in enumerate(carried):
             yield from words.stored(f"%next{k}", "%results", totals + k, self._name(value))
         for k, value in enumerate(outputs[EACH].values):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.spatial import Array, cross, skew
 from titop.blocks.bodies.soft.chain import Chain, ChainLink, digest, kinematic_links, program_of, symmetric
 from titop.blocks.bodies.soft.material import kelvin_voigt
 from titop.blocks.bodies.soft.soft_fields import namespace, with_numbers
@@ -40,10 +40,10 @@ class LawPrograms:
     volume (without it there is no viscosity either), ports, and energy and dissipation of the whole body; see `SoftBody`.
     """
 
-    #: The programs that compiled laws call, in the order in which they know them.
+    #: The programs that compiled laws call, in the order in which they know them; the first two where something touches.
     ORDER = (
-        *("motion", "columns", "efforts", "bends", "stored", "resistance", "resistance_slopes"),
-        *("port_columns", "port_slopes"),
+        *("columns", "bends", "terms", "inertia", "efforts", "inertial_efforts", "slopes", "resistance_slopes"),
+        *("stored", "port_columns", "port_slopes"),
     )
 
     def __init__(
@@ -97,20 +97,10 @@ class LawPrograms:
         return self._of_points(each=[self._stretching.state[:3], self._gradient])
 
     @functools.cached_property
-    def motion(self) -> Program:
-        """At every point p, u and b (3 each)."""
-        return self._of_points(each=[self._moving.state, self._moving.rate, self._moving.acceleration])
-
-    @functools.cached_property
     def columns(self) -> Program:
         """At every point p, u, b without accelerations (3 each) and J (3 x n)."""
         point = self._moving
         return self._of_points(each=[point.state, point.rate, self._coasting(point.acceleration), point.columns])
-
-    @functools.cached_property
-    def efforts(self) -> Program:
-        """In total ``J^T f`` (n) of forces f (3) on the points."""
-        return self._of_points(totals=[self._moving.gradient(self._loads[:3])], loads=3)
 
     @functools.cached_property
     def bends(self) -> Program:
@@ -126,6 +116,69 @@ class LawPrograms:
 
     def _of_points(self, loads: int = 0, **outputs: Any) -> Program:
         return program_of(self._graph, (len(self._shared), POINT_SIZE, loads), **outputs)
+
+    # -- inertia -----------------------------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def terms(self) -> Program:
+        """In total M, the upper half of its rows, and h: wrench on P (6) and efforts (n), with those of `resistance`."""
+        still = replaced(self._force, dict.fromkeys([*self._a, *self._A], 0.0))
+        return self._needed(still, True, self._inertia)
+
+    @functools.cached_property
+    def inertia(self) -> Program:
+        """In total M, the upper half of its rows."""
+        return self._of_points(totals=[self._inertia])
+
+    @functools.cached_property
+    def efforts(self) -> Program:
+        """In total the wrench on P (6) and the efforts (n) of a motion, with those of `resistance`."""
+        return self._needed(self._force, True)
+
+    @functools.cached_property
+    def inertial_efforts(self) -> Program:
+        """The same of inertia alone."""
+        return self._needed(self._force, False)
+
+    @functools.cached_property
+    def slopes(self) -> Program:
+        """In total derivatives of wrench on P and efforts of inertia by q, v (6 + n x n each) and twist (6 + n x 6), then M."""
+        point, spin = self._moving, skew(self._V[3:])
+        J, spread, mass = point.columns, point.rate_columns, self._point[MASS]
+        by_q = point.acceleration_columns + skew(self._A[3:]) @ J + spin @ (spin @ J + 2.0 * spread)
+        turning = skew(self._V[:3] + spin @ point.state + 2.0 * point.rate) + spin @ skew(point.state)
+        changes = by_q, 2.0 * (spread + spin @ J), np.column_stack([spin, -turning])
+        by_place = np.concatenate([_zeros(3, self.n), -skew(self._force) @ J, point.hessian(self._force)])
+        first, *others = ((mass * self._pulling.T) @ change for change in changes)
+        return self._of_points(totals=[first + by_place, *others, self._inertia])
+
+    def _needed(self, force: Array, resists: bool, *first: Array) -> Program:
+        """Return the program of totals that come `first`, then the wrench on P and the efforts of forces (3) on the points."""
+        wrench, once = [force, cross(self._moving.state, force)], [_zeros(self.n)]
+        if resists:  # in one pass back along the chain
+            once, load = [self._own_resistance], self._load_of(self._stress[0])
+            load[:3] = force
+        efforts = self._stretching.gradient(load) if resists else self._moving.gradient(force)
+        once = [_zeros(sum(map(len, [*first, *wrench]))), *once]
+        return self._of_points(once=once, totals=[*first, *wrench, efforts])
+
+    @functools.cached_property
+    def _force(self) -> Array:
+        """The force (3) that accelerates a point."""
+        point, spin = self._moving, skew(self._V[3:])
+        carried = self._A[:3] + skew(self._A[3:]) @ point.state + point.acceleration
+        force: Array = self._point[MASS] * (carried + spin @ (self._V[:3] + spin @ point.state + 2.0 * point.rate))
+        return force
+
+    @functools.cached_property
+    def _pulling(self) -> Array:
+        """What velocity of a point (3) the twist of P and the rates of the coordinates become (3 x 6 + n)."""
+        return np.column_stack([np.eye(3), -skew(self._moving.state), self._moving.columns])
+
+    @property
+    def _inertia(self) -> Array:
+        inertia: Array = ((self._point[MASS] * self._pulling.T) @ self._pulling)[np.triu_indices(6 + self.n)]
+        return inertia
 
     # -- material ----------------------------------------------------------------------------------------------------------
 
@@ -272,6 +325,10 @@ class LawPrograms:
         size = sum(len(point.state) for point in points)
         through = ChainLink.of(self._graph, lambda s, _: _pose_entries(*frame_through(port, s)), size, 0, self._q[:0])
         return self._chain([through], points)
+
+
+def _zeros(*shape: int) -> Array:
+    return np.zeros(shape, dtype=object)
 
 
 def _number(value: Any) -> Any:

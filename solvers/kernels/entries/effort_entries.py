@@ -138,7 +138,7 @@ def actuation_rows(ints, floats, numbers, stages, places, acting, motors, q, res
     law, still = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, np.zeros(ints[0, layout.NV], q.dtype)
     work, world = moving_rooms(ints, layout.INVERSE_COLUMNS, q)
     tables, state = Tables(ints, floats, numbers, stages, law), State(q, still)
-    status = outward_twists(tables, state, work)
+    status = outward_twists(tables, state, work, layout.ONLY_INERTIA)
     if status != layout.OK:
         return status
     world_poses(ints, law, work, world)

@@ -46,7 +46,7 @@ def regressor(ints, floats, numbers, stages, chosen, frames, q, v, a, result):
     work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype)
     pose, wrenches = np.empty((1, 12), q.dtype), np.empty((NUMBERS_OF_BODY, 6), q.dtype)
     state, result[:] = State(q, v), 0.0
-    status = outward_twists(tables, state, work)
+    status = outward_twists(tables, state, work, layout.ONLY_INERTIA)
     if status == layout.OK:
         status = outward_motions(tables, state, a, work, layout.KNOWN)
     if status != layout.OK:
@@ -188,7 +188,7 @@ def coriolis_matrix(ints, floats, numbers, stages, paths, q, v, matrix):
         return layout.WRONG_SIZE
     tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)
     work = np.empty((count, layout.INVERSE_COLUMNS), q.dtype)
-    status = outward_twists(tables, State(q, v), work)
+    status = outward_twists(tables, State(q, v), work, layout.ONLY_INERTIA)
     if status != layout.OK:
         return status
     sums, columns = np.empty((count, layout.SUM_COLUMNS), q.dtype), np.empty((n, layout.COLUMN_COLUMNS), q.dtype)
@@ -221,7 +221,7 @@ def _energies(tables, state, work, world, result):
     ints, floats, law, (q, v) = tables.ints, tables.floats, tables.law, state
     if not sizes_fit(ints, q, v, v, v) or result.size != 3:
         return layout.WRONG_SIZE
-    status = outward_twists(tables, state, work)
+    status = outward_twists(tables, state, work, layout.ONLY_INERTIA)
     if status != layout.OK:
         return status
     result[:] = 0.0
@@ -260,7 +260,7 @@ def momentum(ints, floats, numbers, stages, q, v, result):
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
     work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype)
     world = np.empty((ints[0, layout.ELEMENTS], 12), q.dtype)
-    status = outward_twists(Tables(ints, floats, numbers, stages, law), State(q, v), work)
+    status = outward_twists(Tables(ints, floats, numbers, stages, law), State(q, v), work, layout.ONLY_INERTIA)
     if status != layout.OK:
         return status
     result[:] = 0.0

@@ -144,7 +144,7 @@ def find_acting(tables, state, work, world):
 @helper
 def outward_whole(tables, state, work, world):
     """From a state to twists, the laws of general blocks, and what interactions do; return a status."""
-    status = outward_twists(tables, state, work)
+    status = outward_twists(tables, state, work, layout.UNKNOWN)
     if tables.law is not None and status == layout.OK:
         status = find_acting(tables, state, work, world)
     return status

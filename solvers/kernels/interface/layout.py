@@ -246,13 +246,15 @@ RATES = 4  # how their states change
 RATES_DRIVEN = 5  # the derivatives of that by inputs and states
 RATES_SLOPES = 6  # and by the motion, beside those of what they do by states
 PROGRAMS = 7  # a block's own programs, in an order that its kind knows; of interactions, the address of a table of them
-ROOM_COUNT = 16  # in tables for lanes: how many numbers a block's stages keep
-SINGLE_ROW = 17  # and the address of the row in the table for single states
-STAGE_COLUMNS = 18
+ROOM_COUNT = 18  # in tables for lanes: how many numbers a block's stages keep
+SINGLE_ROW = 19  # and the address of the row in the table for single states
+STAGE_COLUMNS = 20
 
-# -- whether what a pass begins with is known
+# -- whether what a pass begins with is known; of a block's terms, whether M and the ports alone are asked for, or these alone
 UNKNOWN = 0
 KNOWN = 1
+ONLY_INERTIA = 2
+ONLY_PORTS = 3
 
 # -- status codes, beside `signatures.RAISED`; a positive status is the row of an element whose joint moves no inertia
 OK = 0

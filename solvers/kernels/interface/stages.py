@@ -91,7 +91,8 @@ class Call(NamedTuple):
     passive : int
         Whether elasticity and damping act.
     known : int
-        Whether what ``terms`` writes at this state stands in `law` already.
+        Whether what ``terms`` writes at this state stands in `law` already. For ``terms``, what of it is asked for: all, M and
+        the ports (`layout.ONLY_INERTIA`), or these (`layout.ONLY_PORTS`); it may write all in any case.
     stages : int
         Address of the block's row of stages: of its own ``terms``, and of the programs of its kind (see `layout`).
     numbers : int

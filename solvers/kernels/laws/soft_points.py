@@ -1,39 +1,34 @@
-"""The points of a deformable body: where its numbers stand, how its programs are called, and sums over its points.
+"""The points of a deformable body: where its numbers stand, and how its programs are called.
 
 The numbers, in one row: how many points and parameters there are; the parameters; of each point its place x, volume and mass.
-The room: what all points share in programs (q, v, a, twist, acceleration, parameters), the force on each point, and its p, u
-and b (see `titop.blocks.bodies.soft.law_programs`).
-
-A point that stands at p in the frame of the parent port, whose twist is [V; w] and acceleration [A; alpha], and moves there
-by u and b, is accelerated by ``A + alpha x p + b + w x (V + w x p + 2 u)``.
+The room: what all points share in programs (q, v, a, twist, acceleration, parameters; see
+`titop.blocks.bodies.soft.law_programs`).
 """
 
 from __future__ import annotations
 
-from titop.blocks.laws.vectors import cross3
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, call_at, ints_at
-from titop.solvers.kernels.laws.matrices import column_of_three, three_at
+from titop.solvers.kernels.laws.matrices import column_of_three
 from titop.solvers.native.kernel import helper
 
-# -- programs, in their order in `titop.blocks.bodies.soft.law_programs.LawPrograms.in_order`
-MOTION = 0
-COLUMNS = 1
-EFFORTS = 2
-BENDS = 3
-STORED = 4
-RESISTANCE = 5
-RESISTANCE_SLOPES = 6
-PORT_COLUMNS = 7
-PORT_SLOPES = 8
+# -- programs, in their order in `titop.blocks.bodies.soft.law_programs.LawPrograms.ORDER`
+COLUMNS = 0
+BENDS = 1
+TERMS = 2
+INERTIA = 3
+EFFORTS = 4
+INERTIAL_EFFORTS = 5
+SLOPES = 6
+RESISTANCE_SLOPES = 7
+STORED = 8
+PORT_COLUMNS = 9
+PORT_SLOPES = 10
 
 # -- numbers
 _PARAMETERS = 2
-POINT_SIZE = 5
-POINT_MASS = 4
 
 # -- results of programs
-MOTION_SIZE = 9
 PORT_RATE = 12
 PORT_SUBSPACE = 18
 
@@ -50,32 +45,14 @@ def points_at(numbers):
 
 
 @helper
-def mass_of(numbers, k):
-    """Return the mass of a point."""
-    return numbers[0, points_at(numbers) + POINT_SIZE * k + POINT_MASS]
-
-
-@helper
-def forces_at(n, numbers):
-    """Return where the forces stand in the room, behind what all points share; the points' motion follows."""
-    return 3 * n + 12 + int(numbers[0, 1])
-
-
-@helper
-def motion_at(n, numbers):
-    """Return where the points' motion stands in the room."""
-    return forces_at(n, numbers) + 3 * points_of(numbers)
-
-
-@helper
 def kept_size(block):
     """Return how many numbers the room has."""
-    return motion_at(block.n, block.numbers) + MOTION_SIZE * points_of(block.numbers)
+    return 3 * block.n + 12 + int(block.numbers[0, 1])
 
 
 def room_of(n, ports, numbers):
     """Return how many numbers the room has at most."""
-    return 3 * n + 12 + len(numbers) + (3 + MOTION_SIZE) * (len(numbers) // POINT_SIZE)
+    return 3 * n + 12 + len(numbers)
 
 
 @helper
@@ -100,79 +77,21 @@ def write_rates(block, kept):
 
 
 @helper
-def run(block, program, count, kept, loads, first_load, results, first_result):
-    """Run a program of the body's for as many points, with loads from ``loads[0, first_load]``; return a status."""
+def run(block, program, count, kept, loads, results, first):
+    """Run a program of the body's for as many points, which `loads` act on, for ``results[0, first]`` on; return a status."""
     places, points = ints_at(block.stages, 1, layout.STAGE_COLUMNS), address_of(block.numbers, points_at(block.numbers))
-    arguments = count, address_of(kept, 0), points, address_of(loads, first_load), address_of(results, first_result)
+    arguments = count, address_of(kept, 0), points, address_of(loads, 0), address_of(results, first)
     return call_at(places[0, layout.PROGRAMS + program], arguments)
 
 
-# -- sums over the points
-
-
 @helper
-def acceleration_of(p, u, b, twist, rate):
-    """Return the acceleration of a point."""
-    w = twist[3], twist[4], twist[5]
-    turned = cross3(w, p)
-    c = twist[0] + turned[0] + 2.0 * u[0], twist[1] + turned[1] + 2.0 * u[1], twist[2] + turned[2] + 2.0 * u[2]
-    spun, swept = cross3(w, c), cross3((rate[3], rate[4], rate[5]), p)
-    return (rate[0] + swept[0] + b[0] + spun[0], rate[1] + swept[1] + b[1] + spun[1], rate[2] + swept[2] + b[2] + spun[2])
-
-
-@helper
-def write_forces(block, kept):
-    """Write the forces that accelerate the points into the room; return their wrench on the parent port."""
-    numbers, f0, f1, f2, t0, t1, t2 = block.numbers, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    forces, motion = forces_at(block.n, numbers), motion_at(block.n, numbers)
-    for k in range(points_of(numbers)):
-        o, mass = motion + MOTION_SIZE * k, mass_of(numbers, k)
-        p = three_at(kept, o)
-        x, y, z = acceleration_of(p, three_at(kept, o + 3), three_at(kept, o + 6), block.twist, block.acceleration)
-        force = mass * x, mass * y, mass * z
-        torque = cross3(p, force)
-        for r in range(3):
-            kept[0, forces + 3 * k + r] = force[r]
-        f0, f1, f2 = f0 + force[0], f1 + force[1], f2 + force[2]
-        t0, t1, t2 = t0 + torque[0], t1 + torque[1], t2 + torque[2]
-    return f0, f1, f2, t0, t1, t2
-
-
-@helper
-def add_inertia(n, size, mass, t, p, J, record):
-    """Add to M the inertia of a point at p whose matrix J (3 x n) stands at ``t[0, J]``."""
-    x, y, z = p
-    for r in range(3):
-        record[0, r * size + r] += mass
-    _put_both(record, size, 0, 4, mass * z)
-    _put_both(record, size, 0, 5, -mass * y)
-    _put_both(record, size, 1, 3, -mass * z)
-    _put_both(record, size, 1, 5, mass * x)
-    _put_both(record, size, 2, 3, mass * y)
-    _put_both(record, size, 2, 4, -mass * x)
-    record[0, 3 * size + 3] += mass * (y * y + z * z)
-    record[0, 4 * size + 4] += mass * (x * x + z * z)
-    record[0, 5 * size + 5] += mass * (x * x + y * y)
-    _put_both(record, size, 3, 4, -mass * x * y)
-    _put_both(record, size, 3, 5, -mass * x * z)
-    _put_both(record, size, 4, 5, -mass * y * z)
-    for j in range(n):
-        x, y, z = column_of_three(t, J, n, j)
-        moved = mass * x, mass * y, mass * z
-        turned = cross3(p, moved)
-        for r in range(3):
-            _put_both(record, size, r, 6 + j, moved[r])
-            _put_both(record, size, 3 + r, 6 + j, turned[r])
-        row = (6 + j) * size + 6
-        for i in range(n):
-            x, y, z = column_of_three(t, J, n, i)
-            record[0, row + i] += moved[0] * x + moved[1] * y + moved[2] * z
-
-
-@helper
-def _put_both(record, size, r, c, value):
-    record[0, r * size + c] += value
-    record[0, c * size + r] += value
+def put_inertia(size, totals, o, record):
+    """Write M from the upper half of its rows, at ``totals[0, o]``."""
+    k = o
+    for r in range(size):
+        for c in range(r, size):
+            record[0, r * size + c] = record[0, c * size + r] = totals[0, k]
+            k += 1
 
 
 @helper

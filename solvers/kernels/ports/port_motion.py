@@ -159,9 +159,9 @@ def acceleration_of(floats, motion, in_world, classical):
 
 @helper
 def _write_terms(tables, i, state, work):
-    """Write the law of general block i at rest."""
+    """Write the ports of general block i at rest."""
     put_six(work, i, layout.TWIST, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-    return call_block(tables, None, i, state, None, work, layout.UNKNOWN, layout.TERMS)
+    return call_block(tables, None, i, state, None, work, layout.ONLY_PORTS, layout.TERMS)
 
 
 @helper

@@ -56,8 +56,8 @@ def place_and_move(tables, i, state, work):
 
 
 @shared
-def outward_twists(tables, state, work):
-    """Write every element's pose in its parent and its twist, and the laws of general blocks; return a status."""
+def outward_twists(tables, state, work, asked):
+    """Write every element's pose in its parent and its twist, and what is `asked` for of general blocks; return a status."""
     ints, law = tables.ints, tables.law
     start(tables.floats, work)
     for i in range(1, ints[0, layout.ELEMENTS]):
@@ -65,7 +65,7 @@ def outward_twists(tables, state, work):
         if status != layout.OK:
             return status
         if law is not None and ints[i, layout.LAW] >= 0:
-            status = call_block(tables, None, i, state, None, work, layout.UNKNOWN, layout.TERMS)
+            status = call_block(tables, None, i, state, None, work, asked, layout.TERMS)
             if status != layout.OK:
                 return status
             block = ints[i, layout.OWN], ints[i, layout.PORT_COUNT], ints[i, layout.USED], law, ints[i, layout.LAW]
@@ -75,12 +75,12 @@ def outward_twists(tables, state, work):
 
 @helper
 def outward_poses(tables, state, work):
-    """Write every element's pose in its parent, and the laws of general blocks at rest, `v` being zero; return a status.
+    """Write every element's pose in its parent, and M and ports of general blocks at rest, `v` being zero; return a status.
 
     Without general blocks nothing else is written.
     """
     if tables.law is not None:
-        return outward_twists(tables, state, work)
+        return outward_twists(tables, state, work, layout.ONLY_INERTIA)
     for i in range(1, tables.ints[0, layout.ELEMENTS]):
         status = place(tables.ints, tables.floats, i, state.q, work)
         if status != layout.OK:

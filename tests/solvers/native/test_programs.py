@@ -105,6 +105,41 @@ def test_lanes_are_single_states() -> None:
     np.testing.assert_array_equal(results.T, expected)
 
 
+def sums(totals: int, each: int) -> Program:
+    """Return a program of so many totals, which differ, and so many results at every point."""
+    values = [Value(INPUT, of) for of in ((SHARED, 0), (OWN, 2), (OWN, 0), (LOADS, 0))]
+    values += [Value("multiply", (0, 1)), Value("sin", (2,)), Value("multiply", (4, 5)), Value("add", (3, 6))]
+    for _ in range(max(totals, each)):
+        values.append(Value("multiply", (5, len(values) - 1)))
+    made = tuple(range(8, len(values)))
+    return of_points(tuple(values), (1, 3, 1), (0,) * totals, made[:totals], made[:each])
+
+
+@pytest.mark.parametrize("outputs", [(1, 0), (LANE_COUNT, 1), (2 * LANE_COUNT + 3, LANE_COUNT + 1)])
+def test_points_in_lanes_are_points_one_after_the_other(outputs: tuple[int, int]) -> None:
+    """Bits of a single state, whose points lie in lanes, are those of states in lanes; nothing is written behind results."""
+    program, rng = sums(*outputs), np.random.default_rng(2)
+    code = ProgramCode(lambda: program)
+    for count in (1, LANE_COUNT - 1, LANE_COUNT, LANE_COUNT + 1, 5 * LANE_COUNT - 2):
+        own, size = np.column_stack([rng.normal(size=(count, 2)), np.arange(count) // 3]), outputs[0] + count * outputs[1]
+        given = rng.normal(size=1), own, rng.normal(size=(count, 1))
+        alone, together = np.full(size + 1, np.nan), np.full((size + 1, LANE_COUNT), np.nan)
+        wide = [np.ascontiguousarray(np.repeat(x.reshape(-1, 1), LANE_COUNT, axis=1)) for x in (given[0], given[2])]
+        assert code(count, *(x.ctypes.data for x in (*given, alone))) == 0
+        assert code.in_lanes(count, *(x.ctypes.data for x in (wide[0], own, wide[1], together))) == 0
+        np.testing.assert_array_equal(together, np.repeat(alone[:, None], LANE_COUNT, axis=1))
+        expected = np.concatenate([x.ravel() for x in program.at_points(*given)])
+        np.testing.assert_allclose(alone[:-1], expected, rtol=0, atol=ROUNDING * (1 + count))
+        assert np.isnan(alone[-1])
+
+
+def test_what_lanes_without_points_compute_is_not_added() -> None:
+    """A sum of zeros with a minus keeps its sign."""
+    program = of_points((Value(INPUT, (OWN, 0)), Value(CONSTANT, (-0.0,))), (0, 1, 0), (1,), (0,), ())
+    totals, _ = run(program, np.zeros(0), np.full((3, 1), -0.0), np.zeros((3, 0)))
+    assert np.signbit(totals[0])
+
+
 def test_sections_are_told_by_their_place() -> None:
     """A section's numbers are computed anew where z changes, in any order of points; a point more or less changes nothing."""
     values = Value(INPUT, (OWN, 2)), Value("multiply", (0, 0)), Value(INPUT, (OWN, 0)), Value("add", (1, 2))

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from titop.blocks.basics.spatial import skew
 from titop.blocks.bodies.soft.law_programs import MASS, PLACE, POINT_SIZE, VOLUME, LawPrograms, shared_programs
 
 Array = NDArray[Any]
 N, STEP, VISCOSITY, GAIN = 2, 1e-30, 3.0, 0.7
 RNG = np.random.default_rng(0)
 Q, V, A = RNG.normal(size=(3, N))
+STILL, TWIST, RATE = np.zeros(6), *RNG.normal(size=(2, 6))
 POINTS = np.column_stack([RNG.uniform(-0.5, 0.5, (4, 3)), RNG.uniform(1, 2, (4, 2))])
 #: Sums of some tens of products of size ten.
 ROUNDING = {"rtol": 0, "atol": 1e-12}
@@ -42,8 +44,15 @@ class Numbers:
     gain = GAIN
 
 
-def shared(q: Array = Q, v: Array = V, a: Array = A) -> Array:
-    return np.concatenate([q, v, a, np.zeros(12), [GAIN, VISCOSITY]])
+def shared(q: Array = Q, v: Array = V, a: Array = A, twist: Array = STILL, rate: Array = STILL) -> Array:
+    return np.concatenate([q, v, a, twist, rate, [GAIN, VISCOSITY]])
+
+
+def unpacked(totals: Array) -> tuple[Array, Array]:
+    """Return M and h of totals."""
+    half = np.zeros((6 + N, 6 + N))
+    half[np.triu_indices(6 + N)] = totals[: -6 - N]
+    return half + np.triu(half, 1).T, totals[-6 - N :]
 
 
 def places(q: Array, x: Array = POINTS[:, PLACE]) -> Array:
@@ -71,7 +80,8 @@ def test_points_have_places_and_gradients() -> None:
 
 def test_motion_is_that_along_the_path() -> None:
     """``p``, ``u = J v`` and ``b = J a + dJ/dt v`` by complex steps, and central differences of these."""
-    p, u, b = PROGRAMS.motion.at_points(shared(), POINTS)[1].reshape(-1, 3, 3).transpose(1, 0, 2)
+    moved = PROGRAMS.bends.at_points(shared(), POINTS)[1][:, :9]
+    p, u, b = moved.reshape(-1, 3, 3).transpose(1, 0, 2)
     rates, h = [], 1e-5
     for t in (-h, 0.0, h):
         q, v = Q + t * V + 0.5 * t * t * A, V + t * A
@@ -85,10 +95,46 @@ def test_motion_is_that_along_the_path() -> None:
     np.testing.assert_allclose(J @ V, u, **ROUNDING)
 
 
-def test_forces_on_points_become_efforts() -> None:
-    forces = RNG.normal(size=(4, 3))
-    expected = [np.sum(forces * places(Q + 1j * STEP * e).imag / STEP) for e in np.eye(N)]
-    np.testing.assert_allclose(PROGRAMS.efforts.at_points(shared(), POINTS, forces)[0], expected, **ROUNDING)
+def test_forces_that_accelerate_points_become_efforts() -> None:
+    """By d'Alembert's principle, with velocities of points by complex steps of their places; and what is linear in M and h."""
+    twist, rate = TWIST[:3], TWIST[3:]
+    p, _, b = PROGRAMS.bends.at_points(shared(), POINTS)[1][:, :9].reshape(-1, 3, 3).transpose(1, 0, 2)
+    J = np.stack([places(Q + 1j * STEP * e).imag / STEP for e in np.eye(N)], axis=2)
+    G = np.concatenate([np.broadcast_to(np.eye(3), (4, 3, 3)), -np.array([skew(x) for x in p]), J], axis=2)
+    carried = RATE[:3] + np.cross(RATE[3:], p) + b + np.cross(rate, twist + np.cross(rate, p) + 2.0 * J @ V)
+    masses = POINTS[:, MASS]
+    expected = np.einsum("kri,k,kr->i", G, masses, carried)
+    moving = shared(twist=TWIST, rate=RATE)
+    np.testing.assert_allclose(PROGRAMS.inertial_efforts.at_points(moving, POINTS)[0], expected, **ROUNDING)
+    M, _ = unpacked(np.concatenate([PROGRAMS.inertia.at_points(moving, POINTS)[0], np.zeros(6 + N)]))
+    h = PROGRAMS.inertial_efforts.at_points(shared(a=np.zeros(N), twist=TWIST), POINTS)[0]
+    np.testing.assert_allclose(M, np.einsum("kri,k,krj->ij", G, masses, G), **ROUNDING)
+    np.testing.assert_allclose(M @ np.concatenate([RATE, A]) + h, expected, **ROUNDING)
+
+
+def test_efforts_and_terms_resist() -> None:
+    """With elasticity and damping they are those of inertia and `resistance`."""
+    moving = shared(twist=TWIST, rate=RATE)
+    resisted = np.concatenate([np.zeros(6), PROGRAMS.resistance.at_points(moving, POINTS)[0]])
+    close = {"rtol": 0, "atol": 1e-12 * np.abs(resisted).max()}
+    alone = PROGRAMS.inertial_efforts.at_points(moving, POINTS)[0]
+    np.testing.assert_allclose(PROGRAMS.efforts.at_points(moving, POINTS)[0] - alone, resisted, **close)
+    M, h = unpacked(PROGRAMS.terms.at_points(moving, POINTS)[0])
+    np.testing.assert_allclose(M @ np.concatenate([RATE, A]) + h - alone, resisted, **close)
+
+
+def test_slopes_of_the_efforts_are_complex_steps() -> None:
+    moving, size = shared(twist=TWIST, rate=RATE), 6 + N
+    totals, begin = PROGRAMS.slopes.at_points(moving, POINTS)[0], 0
+    for first, count in ((0, N), (N, N), (3 * N, 6)):
+        found = totals[begin : begin + size * count].reshape(size, count)
+        begin += size * count
+        for k in range(count):
+            stepped = moving + 1j * STEP * np.eye(len(moving))[first + k]
+            expected = PROGRAMS.inertial_efforts.at_points(stepped, POINTS)[0].imag / STEP
+            np.testing.assert_allclose(found[:, k], expected, rtol=0, atol=1e-12 * np.abs(found).max())
+    M, _ = unpacked(np.concatenate([totals[begin:], np.zeros(size)]))
+    np.testing.assert_allclose(M, unpacked(PROGRAMS.terms.at_points(moving, POINTS)[0])[0], **ROUNDING)
 
 
 def test_elasticity_resists_by_the_slope_of_the_energy() -> None:

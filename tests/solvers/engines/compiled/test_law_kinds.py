@@ -60,5 +60,5 @@ def test_names_of_programs() -> None:
     codes = [code for body in bodies for code in program_codes(body)]
     codes += interaction_codes(tt.SoftTendon("tendon", bodies, [[0.005, 0, 0], [0.005, 0, 0.1]]))
     names = {code.address and code.name for code in codes}
-    assert len(names) == len(codes) == 2 * 9 + 2 * 2
+    assert len(names) == len(codes) == 2 * 11 + 2 * 2
     assert program_codes(tt.RigidBody("rigid", 1.0)) == []

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from titop.solvers.kernels.interface import layout, records
@@ -31,3 +34,10 @@ def test_ports_in_use_have_a_bit_each() -> None:
     used = 1 << 0 | 1 << 5 | 1 << 61
     assert [p for p in range(64) if records.is_used(used, p)] == [0, 5, 61, 62, 63]
     assert all(records.is_used(-1, p) for p in range(64))
+
+
+def test_columns_are_named_once() -> None:
+    """A name given twice would move a column without a word."""
+    names = re.findall(r"^([A-Z]\w*)\b.* = ", Path(layout.__file__).read_text(encoding="utf8"), re.MULTILINE)
+    assert len(names) > 100
+    assert len(names) == len(set(names))
