@@ -276,7 +276,7 @@ def _under_loads(
     """Return a kernel's results at stacked states as `_by_kernel` does, under `loads`: wrenches and inputs, for body twists."""
     mechanism, (wrenches, u, twists) = cast(Any, model.mechanism), loads
     is_loaded, is_stack = wrenches is not None or u is not None, axes_of(states["q"]) == 2
-    if not (is_loaded and is_stack and twists == "body") or mechanism.is_constrained or model._calls.kernels is None:
+    if not (is_loaded and is_stack and twists == "body") or model._calls.kernels is None:
         return []
     try:
         q, *arrays = mechanism._read_q(states["q"], stacked=True), *(read_numbers(*each) for each in [*states.items()][1:])
@@ -317,7 +317,7 @@ def _hybrid_series(
     q, v, bases = mechanism._read_q(q), mechanism._read_v("v", v), BaseTwists(mechanism, twists)
     bases.check_whole(mask)
     pushes, driven = acting_series(mechanism.inputs, mechanism.ports, wrenches, u, len(efforts))
-    if not (bases or mechanism.is_constrained):
+    if not bases:
         result = mechanism.engine.series.tree_hybrid(q, v, efforts + driven, motion, mask, pushes)
         if result is not None:
             return result[0], result[1] - driven
@@ -365,12 +365,33 @@ def equation_series(
     mechanism = model.mechanism
     if axes_of(q) == 2:
         loads = {"wrenches": wrenches, "u": u}
+        if (terms := _stacked_equations(model, q, v_series, wrenches, u)) is not None:
+            return terms
         stacked: EquationSeries = at_states(mechanism, partial(equation_series, model), {"q": q, "v_series": v_series}, loads)
         return stacked
     motion, q = _read_rows(model, "v_series", v_series, None, 2), mechanism._read_q(q)
     pushes, driven = acting_series(mechanism.inputs, mechanism.ports, wrenches, u, len(motion) - 1)
     terms = mechanism.engine.series.equation_series(q, motion, pushes)
     return terms._replace(external=terms.external - driven)
+
+
+def _stacked_equations(
+    model: Resolved, q: Any, v_series: Any, wrenches: Mapping[str, Any] | None, u: Any
+) -> EquationSeries | None:
+    """Return `equation_series` at stacked states by kernels; None where there are none, or something is to be checked."""
+    mechanism: Any = model.mechanism
+    if model._calls.kernels is None:
+        return None
+    try:
+        q, motion = mechanism._read_q(q, stacked=True), read_numbers("v_series", v_series)
+        count, rows = len(q), motion.shape[1] - 1
+        if motion.shape != (count, rows + 1, model.nv) or min(count, rows) < 1:
+            return None
+        pushes, driven = stacked_series(mechanism.inputs, mechanism.ports, wrenches, u, count, rows)
+        terms = model._calls.along.equations(q, motion, pushes)
+    except (TypeError, IndexError):  # what has to be checked in detail
+        return None
+    return None if terms is None else terms._replace(external=terms.external - driven)
 
 
 def motion_series(model: Resolved, port: str, q: Any, v_series: Any, twists: str = "body") -> MotionSeries:

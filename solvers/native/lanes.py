@@ -21,7 +21,9 @@ from numba.core.typeconv import Conversion
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global, signature
 from numba.extending import intrinsic
 
+from titop.solvers.native import jets
 from titop.solvers.native.identity import LANE_COUNT
+from titop.solvers.native.jets import JET
 
 _NUMBERS = ir.VectorType(ir.DoubleType(), LANE_COUNT)
 _TRUTHS = ir.VectorType(ir.IntType(1), LANE_COUNT)
@@ -377,8 +379,8 @@ def entry_at(typing_context: Any, array: Any, first: Any, k: Any) -> Any:
 
 @intrinsic
 def lane_count(typing_context: Any, array: Any) -> Any:
-    """Return how many states an array's numbers are of: one, or as many as there are lanes."""
-    count = LANE_COUNT if array.dtype == LANES else 1
+    """Return how many numbers one of an array's is: one, or as many as there are lanes, or coefficients of jets."""
+    count = {LANES: LANE_COUNT, JET: jets.ORDERS}.get(array.dtype, 1)
     return types.int64(array), lambda context, builder, sig, args: ir.IntType(64)(count)
 
 
@@ -402,11 +404,15 @@ def _as_place(k: Any) -> Any:
     return types.int64 if isinstance(k, types.Integer) else k
 
 
+def _in_array(context: Any, builder: Any, kind: Any, k: Any) -> Any:
+    return builder.fptosi(jets.leading(builder, k), ir.IntType(64)) if kind == JET else context.cast(builder, k, kind, types.int64)
+
+
 def _places(context: Any, builder: Any, sig: Any, args: Any) -> list[Any]:
     """Return where the k-th number behind the first one of an array lies, or that of each lane."""
     data = context.make_array(sig.args[0])(context, builder, args[0]).data
     if sig.args[2] != LANES:
-        return [builder.gep(data, [builder.add(args[1], context.cast(builder, args[2], sig.args[2], types.int64))])]
+        return [builder.gep(data, [builder.add(args[1], _in_array(context, builder, sig.args[2], args[2]))])]
     numbers, word = builder.bitcast(data, ir.DoubleType().as_pointer()), ir.IntType(64)
     of_lanes = (builder.fptosi(builder.extract_element(args[2], _INDEX(lane)), word) for lane in range(LANE_COUNT))
     rows = (builder.mul(builder.add(args[1], k), word(LANE_COUNT)) for k in of_lanes)
@@ -416,8 +422,48 @@ def _places(context: Any, builder: Any, sig: Any, args: Any) -> list[Any]:
 @intrinsic
 def rounded(typing_context: Any, x: Any) -> Any:
     """See `titop.blocks.basics.choices`."""
-    kind = LANES if x == LANES else types.float64
-    return kind(kind), lambda context, builder, sig, args: _llvm(builder, "rint", *args)
+    kind = x if x in (LANES, JET) else types.float64
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        if kind == JET:
+            return jets.standing(builder, _llvm(builder, "rint", jets.leading(builder, args[0])))
+        return _llvm(builder, "rint", *args)
+
+    return kind(kind), generate
+
+
+@intrinsic
+def jet_type(typing_context: Any) -> Any:
+    """Return the type of jets, for `np.empty`."""
+    kind = types.DType(JET)
+    return kind(), lambda context, builder, sig, args: context.get_dummy_value()
+
+
+@intrinsic
+def integral(typing_context: Any, start: Any, rate: Any) -> Any:
+    """Return the jet that begins with the value of a jet and changes at a rate."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return jets.integral(builder, jets.leading(builder, args[0]), args[1])
+
+    return JET(JET, JET), generate
+
+
+@intrinsic
+def value_of(typing_context: Any, x: Any) -> Any:
+    """Return a number without its derivatives."""
+    kind = types.float64 if x == JET else x
+    return kind(x), lambda context, builder, sig, args: jets.leading(builder, *args) if x == JET else args[0]
+
+
+@intrinsic
+def circular(typing_context: Any, x: Any, y: Any, slope: Any) -> Any:
+    """Return what has value y and slope at x and minus itself as second derivative: y, but for a jet x."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return jets.composed(builder, args[0], jets.circular(builder, *args[1:], -1.0)) if x == JET else args[1]
+
+    return (JET if x == JET else y)(x, y, slope), generate
 
 
 @intrinsic

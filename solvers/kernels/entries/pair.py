@@ -8,8 +8,9 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from titop.solvers.kernels.closures.closed_derivatives import with_forces
+from titop.solvers.kernels.entries import motions
 from titop.solvers.native.kernel import Kernel, StageHelper
-from titop.solvers.native.signatures import IN_LANES, INTEGER, OF_MEMBERS, SINGLE, Signature, Type
+from titop.solvers.native.signatures import CUBE, FLOATS, IN_LANES, INTEGER, OF_MEMBERS, SINGLE, Signature, Type
 
 #: Arguments that kernels for rigid systems, and for systems without closures and gears, do without.
 _OF_LAWS = ("numbers", "stages")
@@ -100,3 +101,69 @@ def under_forces(stacked: Pair) -> Pair:
         return Kernel(function, plain.signature._replace(arguments=arguments), form=IN_LANES)
 
     return Pair(kernel(stacked.rigid), kernel(stacked.mixed))
+
+
+#: A function of stacked states along motions, in jets (see `titop.solvers.native.jets`), from one of single states.
+_ALONG = """
+def {name}({arguments}):
+    n, orders = v_series.shape[2], {first}_series.shape[1]
+    {rooms}
+    for row in range(q_0.shape[0]):
+        put_derivatives(v_series[row], 0, v)
+        {puts}
+        for _ in range({passes}):
+            q = configuration_along(ints, q_0[row], v)
+            {loads}
+            status = function({called})
+            if status != OK:
+                return status
+            {moves}
+        {takes}
+    return OK
+"""
+
+
+@cache
+def along(of_one: Pair, loaded: bool = False) -> Pair:
+    """Return the kernels of stacked states along motions: results with their derivatives.
+
+    After its tables a kernel takes q (n, nq), velocities with their derivatives (n, rows, nv), the first alone being read where
+    accelerations are results, efforts likewise, if any, where `loaded` the forces (n, rows, 6 k) at the last loads, and
+    arrays for each result (n, orders, size).
+    """
+
+    def kernel(plain: Kernel) -> Kernel:
+        code, name = plain.function.__code__, f"{plain.function.__name__}_along{'_loaded' if loaded else ''}"
+        names, kinds = code.co_varnames[: code.co_argcount], plain.signature.arguments
+        tables = {at: kind for at, kind in zip(names, kinds, strict=True) if not kind.stacked}
+        results = [at for at, kind in zip(names, kinds, strict=True) if kind.stacked == "written"]
+        given = [at for at, kind in zip(names, kinds, strict=True) if kind.stacked == "read" and at not in "qva"]
+        sought = next((at for at in ("accelerations", "a") if at in results), None)
+        shapes = {at: "(n, n)" if at == "matrix" else f"(1, {at}_series.shape[2])" for at in results}
+        shapes = {at: shapes[at] if kind.ndim > 1 else "n" for at, kind in zip(names, kinds, strict=True) if kind.stacked}
+        puts = [f"put_derivatives({at}_series[row], 0, {at})" for at in given]
+        puts += ["put_derivatives(v_series[row], 1, a)"] if "a" in names and "a" not in results else []
+        forces, with_loads = ["forces"] if loaded else [], "loaded = with_forces(floats, forces, q)"
+        puts += ["put_derivatives(forces_series[row], 0, forces)"] if loaded else []
+        rooms = [f"{at} = np.empty({shape}, jet_type())" for at, shape in (shapes | {"v": "n"}).items() if at != "q"]
+        rooms += ["forces = np.empty((forces_series.shape[2] // 6, 6), jet_type())"] if loaded else []
+        text = _ALONG.format(
+            name=name,
+            arguments=", ".join([*tables, "q_0", "v_series", *(f"{at}_series" for at in (*given, *forces, *results))]),
+            first=results[0],
+            rooms="\n    ".join(rooms),
+            puts="\n        ".join(puts),
+            passes="orders" if sought else "1",
+            loads=with_loads if loaded else "",
+            called=", ".join("loaded" if loaded and at == "floats" else at for at in names),
+            moves=f"move({sought}, v)" if sought else "",
+            takes="\n        ".join(f"take_derivatives({at}, {at}_series[row])" for at in results),
+        )
+        known = {**vars(motions), "with_forces": with_forces, "function": StageHelper(plain.function)}
+        exec(text, known)
+        known[name].made_of, known[name].__module__ = text, plain.function.__module__
+        return Kernel(
+            known[name], Signature((*tables.values(), FLOATS, *[CUBE] * (1 + len(given) + len(forces) + len(results))))
+        )
+
+    return Pair(kernel(of_one.rigid), kernel(of_one.mixed))
