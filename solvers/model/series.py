@@ -104,7 +104,7 @@ def inverse_dynamics_series(
         if results and rows <= v_series.shape[1]:
             return store(results[0], out)
     given, loads = {"q": q, "v_series": v_series}, (wrenches, u, twists)
-    if order is actuated is None and (results := _under_loads(model, "inverse_dynamics_series", (), given, loads, -1)):
+    if order is None and (results := _under_loads(model, "inverse_dynamics_series", (), given, loads, -1, actuated)):
         return store(results[0], out)
     one = partial(inverse_dynamics_series, model, order=order, actuated=actuated, twists=twists)
     at_all = _at_stack(model, one, {"q": q, "v_series": v_series}, {"wrenches": wrenches, "u": u})
@@ -271,12 +271,18 @@ def _by_kernel(
 
 
 def _under_loads(
-    model: Resolved, name: str, mask: tuple[Array, ...], states: Mapping[str, Any], loads: tuple[Any, Any, Any], more: int = 0
+    model: Resolved,
+    name: str,
+    mask: tuple[Array, ...],
+    states: Mapping[str, Any],
+    loads: tuple[Any, Any, Any],
+    more: int = 0,
+    actuated: Sequence[str] | None = None,
 ) -> list[Array]:
     """Return a kernel's results at stacked states as `_by_kernel` does, under `loads`: wrenches and inputs, for body twists."""
     mechanism, (wrenches, u, twists) = cast(Any, model.mechanism), loads
-    is_loaded, is_stack = wrenches is not None or u is not None, axes_of(states["q"]) == 2
-    if not (is_loaded and is_stack and twists == "body") or model._calls.kernels is None:
+    is_stack = axes_of(states["q"]) == 2
+    if not (is_stack and twists == "body") or model._calls.kernels is None:
         return []
     try:
         q, *arrays = mechanism._read_q(states["q"], stacked=True), *(read_numbers(*each) for each in [*states.items()][1:])
@@ -288,6 +294,9 @@ def _under_loads(
         if "tau_series" in states:
             arrays[1] = arrays[1] + driven
         results = [np.empty((count, rows, model.nv)) for _ in range(1 + len(mask))]
+        if not mask and (shared := mechanism.actuated(actuated)) is not None:
+            is_done = model._calls.along.run(None, (q, *arrays, driven), pushes, results, shared)
+            return results if is_done else []
         if mechanism.engine.series.at_stack(name, mask, (q, *arrays), pushes, results):
             results[-1] -= driven
             return results

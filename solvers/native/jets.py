@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import types
 from numba.core.datamodel import models, register_default
 from numba.core.imputils import lower_builtin, lower_cast, lower_getattr
 from numba.core.typeconv import Conversion
@@ -158,9 +158,14 @@ def composed(builder: Any, x: Any, coefficients: list[Any]) -> Any:
     return builder.select(moves, total, standing(builder, coefficients[0]))  # also where there is no slope
 
 
-def _differs(builder: Any, x: Any, y: Any) -> Any:
+def all_of(builder: Any, truths: Any) -> Any:
+    """Tell whether something is so at all orders."""
     bits = ir.IntType(ORDERS)
-    return builder.icmp_unsigned("!=", builder.bitcast(builder.fcmp_unordered("!=", x, y), bits), bits(0))
+    return builder.icmp_unsigned("==", builder.bitcast(truths, bits), bits(2**ORDERS - 1))
+
+
+def _differs(builder: Any, x: Any, y: Any) -> Any:
+    return builder.not_(all_of(builder, builder.fcmp_ordered("==", x, y)))
 
 
 def _signed(builder: Any, x: Any) -> Any:
@@ -220,15 +225,8 @@ for _each in (operator.truediv, operator.itruediv):
     _known(_each, JET, _over, JET, JET)
     _known(_each, JET, lambda b, x, y: b.fdiv(x, _in_all(b, y)), JET, _FLOAT)
     _known(_each, JET, lambda b, x, y: _over(b, standing(b, x), y), _FLOAT, JET)
-for _operator, _symbol in (
-    (operator.lt, "<"),
-    (operator.le, "<="),
-    (operator.gt, ">"),
-    (operator.ge, ">="),
-):
-    _both_ways(
-        _operator, types.boolean, lambda b, x, y, symbol=_symbol: b.fcmp_ordered(symbol, leading(b, x), leading(b, y))
-    )
+for _operator, _symbol in ((operator.lt, "<"), (operator.le, "<="), (operator.gt, ">"), (operator.ge, ">=")):
+    _both_ways(_operator, types.boolean, lambda b, x, y, symbol=_symbol: b.fcmp_ordered(symbol, leading(b, x), leading(b, y)))
 _both_ways(operator.eq, types.boolean, lambda b, x, y: b.not_(_differs(b, x, y)))  # all along the motion
 _both_ways(operator.ne, types.boolean, _differs)
 _known(operator.neg, JET, ir.IRBuilder.fneg, JET)

@@ -405,7 +405,9 @@ def _as_place(k: Any) -> Any:
 
 
 def _in_array(context: Any, builder: Any, kind: Any, k: Any) -> Any:
-    return builder.fptosi(jets.leading(builder, k), ir.IntType(64)) if kind == JET else context.cast(builder, k, kind, types.int64)
+    return (
+        builder.fptosi(jets.leading(builder, k), ir.IntType(64)) if kind == JET else context.cast(builder, k, kind, types.int64)
+    )
 
 
 def _places(context: Any, builder: Any, sig: Any, args: Any) -> list[Any]:
@@ -447,6 +449,38 @@ def integral(typing_context: Any, start: Any, rate: Any) -> Any:
         return jets.integral(builder, jets.leading(builder, args[0]), args[1])
 
     return JET(JET, JET), generate
+
+
+def _wide_or_number(*kinds: Any) -> Any:
+    return next((kind for kind in (JET, LANES) if kind in kinds), types.float64)
+
+
+@intrinsic
+def sizes(typing_context: Any, x: Any) -> Any:
+    """Return the absolute value of a number, and of each coefficient of a jet."""
+    kind = _wide_or_number(x)
+    return kind(kind), lambda context, b, sig, args: b.select(
+        b.fcmp_ordered("<", args[0], b.fneg(args[0])), b.fneg(args[0]), args[0]
+    )
+
+
+@intrinsic
+def larger(typing_context: Any, x: Any, y: Any) -> Any:
+    """Return the larger number, of jets the larger one of each order."""
+    kind = _wide_or_number(x, y)
+    return kind(kind, kind), lambda context, b, sig, args: b.select(b.fcmp_ordered(">", args[1], args[0]), args[1], args[0])
+
+
+@intrinsic
+def is_within(typing_context: Any, x: Any, y: Any) -> Any:
+    """Tell whether x is not more than y, of jets at all orders."""
+    kind = _wide_or_number(x, y)
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        truth = builder.fcmp_ordered("<=", *args)
+        return jets.all_of(builder, truth) if kind == JET else truth
+
+    return (TRUTHS if kind == LANES else types.boolean)(kind, kind), generate
 
 
 @intrinsic

@@ -14,12 +14,24 @@ from titop.blocks.basics.spatial import Array
 from titop.graph.network.assembly import refuse_unsteady
 from titop.solvers.constraints.engine_interface import EquationSeries
 from titop.solvers.engines.compiled.acted_on import Bound
+from titop.solvers.engines.compiled.bound_kernels import least_efforts
 from titop.solvers.engines.compiled.packed import PackedSystem, moving_otherwise
-from titop.solvers.kernels.entries import dynamics_entries
+from titop.solvers.kernels.entries import closure_entries, dynamics_entries
 from titop.solvers.mechanism.inputs import OwnPush, Push, WrenchPlace, acting_inputs, port_pushes
 from titop.solvers.mechanism.kernel_calls import DONE
 from titop.solvers.native.signatures import ORDERS
+from titop.solvers.series.causality import allowed_openings
 from titop.solvers.support.threads import call_in_parts
+
+
+def _product(matrices: Array, vectors: Array) -> Array:
+    """Return products (n, rows, i), with their derivatives, of matrices (n, rows, i, j) and vectors (n, rows, j)."""
+    product = np.zeros(matrices.shape[:3])
+    for k in range(product.shape[1]):
+        for j in range(k + 1):
+            product[:, k] += comb(k, j) * np.einsum("nij,nj->ni", matrices[:, j], vectors[:, k - j])
+    return product
+
 
 #: Calls a kernel along motions with arrays of stacked states.
 Stacked = Callable[..., int]
@@ -94,20 +106,26 @@ class CompiledAlong:
         has_laws = self._system.has_laws
         return not moving_otherwise(self._system) and (not has_laws or self._system.laws.stages.is_along)
 
-    def _dynamics(self, mask: Array | None) -> tuple[Bound, Callable[..., tuple[Array, ...]]] | None:
+    def _dynamics(
+        self, mask: Array | None, actuated: Array | None = None
+    ) -> tuple[Bound, Callable[..., tuple[Array, ...]]] | None:
         """Return a kernel of dynamics and what arranges its arguments; None where there is none.
 
-        It is that of the tree's inverse dynamics for None, or else of hybrid dynamics for a `mask` of imposed coordinates.
+        It is that of the tree's inverse dynamics for None, or else of hybrid dynamics for a `mask` of imposed coordinates. With
+        a mask `actuated` it is that of the efforts on these, if the constraints leave no choice.
         """
         if not self.serves:
             return None
+        if actuated is not None:
+            mechanism = self._system.mechanism
+            is_determined = np.count_nonzero(actuated) == mechanism.nv - mechanism.generic_rank and mechanism.is_constrained
+            return (least_efforts(self._system, actuated).beside, _of_inverse) if is_determined else None
         if mask is None:
             return Bound.of(self._system, dynamics_entries.inverse_dynamics), _of_inverse
         if not mask.any():
             return self._calls.kernels["forward", None], _of_forward
-        if self._system.mechanism.is_constrained:
-            return None
-        return self._calls.hybrids[mask.tobytes()].dynamics(self._system.arrays), _of_hybrid
+        hybrid = self._calls.hybrids[mask.tobytes()]
+        return (hybrid.dynamics(self._system.arrays), _of_hybrid) if hybrid.determines else None
 
     def kernel(self, mask: Array | None, forward: bool = False) -> AlongKernel | None:
         """Return the kernel of dynamics without loads; a `forward` one has no results for efforts."""
@@ -117,13 +135,21 @@ class CompiledAlong:
             return None
         return AlongKernel(found[0].along(), found[1])
 
-    def run(self, mask: Array | None, states: Sequence[Array], pushes: Sequence[Push], results: Sequence[Array]) -> bool:
+    def run(
+        self,
+        mask: Array | None,
+        states: Sequence[Array],
+        pushes: Sequence[Push],
+        results: Sequence[Array],
+        actuated: Array | None = None,
+    ) -> bool:
         """Write the results of dynamics at stacked states; tell whether it could be done.
 
-        `pushes` are stacked, with derivatives. Inverse dynamics are those of the tree. For a `mask` states and results are those of hybrid dynamics.
+        `pushes` are stacked, with derivatives. Inverse dynamics are those of the tree, or else with `actuated` coordinates take
+        efforts (rows, nv) that act as well. For a `mask` states and results are those of hybrid dynamics.
         """
         rows = results[0].shape[1]
-        found = None if rows > ORDERS or any(isinstance(push, OwnPush) for push in pushes) else self._dynamics(mask)
+        found = None if rows > ORDERS or any(isinstance(push, OwnPush) for push in pushes) else self._dynamics(mask, actuated)
         if found is None:
             return False
         (bound, arrange), given = found, [np.ascontiguousarray(part, float) for part in states]
@@ -135,6 +161,8 @@ class CompiledAlong:
             return False
         arguments = arrange(*given, *results)
         split = len(arguments) - len(results)
+        if actuated is not None and not self._keeps_closed(*given[:2]):
+            return False
         return call_in_parts(self._calls.threads, stacked, *arguments[:split], *forces, *arguments[split:]) == DONE
 
     def motion(self, port: str) -> _AlongMotion | None:
@@ -159,11 +187,22 @@ class CompiledAlong:
         if status != DONE or not self.run(None, (q, v_series), pushes, (whole,)):
             return None
         matrices = mass.reshape(count, rows, n, n)
-        moved = np.zeros((count, rows, n))
-        for k in range(rows):
-            for j in range(k + 1):
-                moved[:, k] += comb(k, j) * (matrices[:, j] @ v_series[:, k - j + 1, :, None])[..., 0]
+        moved = _product(matrices, v_series[:, 1:])
         return EquationSeries(matrices, inertial - moved, bare - inertial, whole - bare)
+
+    def _keeps_closed(self, q: Array, v_series: Array) -> bool:
+        """Tell whether motions keep loops closed at all orders."""
+        bare, weights, (count, rows, n) = self._system.bare, self._system.mechanism.scale.weights, v_series.shape
+        sides, jacobian = np.empty((count, rows, 3 * len(weights))), np.empty((count, rows, len(weights) * n))
+        kernel = Bound.of(bare, closure_entries.constraint_rows, self._system.constraint_tables[0]).along()
+        if rows > ORDERS or call_in_parts(self._calls.threads, kernel, q, v_series, sides, jacobian) != DONE:
+            return False
+        gradients = jacobian.reshape(count, rows, len(weights), n)
+        openings = np.abs(_product(gradients, v_series))[:, 1:]
+        sizes = zip(np.abs(gradients[:, 0]), v_series, strict=True)
+        return bool(
+            all((here.max(axis=1) <= allowed_openings(*size)).all() for here, size in zip(openings, sizes, strict=True))
+        )
 
     def _under(self, bound: Bound, pushes: Sequence[Push], count: int, rows: int) -> tuple[Stacked | None, tuple[Array, ...]]:
         """Return the kernel under pushes, and what acts (count, rows, 6 k): at loads, and as inputs of interactions."""

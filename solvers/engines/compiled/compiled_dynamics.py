@@ -167,6 +167,10 @@ class CompiledSeries:
         self._system.raise_for(kernel(changes, mask, *tables, *state, *stacks, accelerations, efforts))
         return accelerations, efforts
 
+    def shared_inverse(self, q: Array, v_series: Array, pushes: Sequence[Push], driven: Array, actuated: Array) -> Array | None:
+        efforts = np.empty((len(v_series) - 1, self._mechanism.nv))
+        return efforts if self._run(None, (q, v_series, driven), pushes, (efforts,), actuated) else None
+
     def at_stack(
         self, name: str, mask: Sequence[Array], states: Sequence[Array], pushes: Sequence[Push], results: Sequence[Array]
     ) -> bool:
@@ -174,8 +178,6 @@ class CompiledSeries:
         if any(len(part) != len(states[0]) for part in states):
             return False
         if self._mechanism.is_constrained or not self._serves(pushes):
-            if self._mechanism.is_constrained and not mask:
-                return False  # efforts are shared
             return self._calls.along.run(mask[0] if mask else None, states, pushes, results)
         threads, wrenches = self._calls.threads, port_pushes(pushes)
         bound = Bound.of(self._loaded(wrenches), getattr(series_entries, name), CONSTANT, *mask)
@@ -185,13 +187,18 @@ class CompiledSeries:
         return under is not None and call_in_parts(threads, under.call, *states, *results, forces) == DONE
 
     def _run(
-        self, mask: Array | None, state: Sequence[Array], pushes: Sequence[Push], results: Sequence[Array]
+        self,
+        mask: Array | None,
+        state: Sequence[Array],
+        pushes: Sequence[Push],
+        results: Sequence[Array],
+        actuated: Array | None = None,
     ) -> bool:
         """Write the results of dynamics at one state along a motion, with loads as they are; tell whether it could be done."""
         if _has_complex(state, pushes):
             return False
         arrays = [part[None] for part in state], _stacked(pushes), [part[None] for part in results]
-        return self._calls.along.run(mask, *arrays)
+        return self._calls.along.run(mask, *arrays, actuated)
 
     def equation_series(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> EquationSeries:
         if not _has_complex((q, v_series), pushes):
@@ -207,7 +214,12 @@ class CompiledSeries:
         kernel = None if _has_complex((q, v_series)) else port_series(self._system, port)
         if kernel is None:
             series, along = np.empty((len(v_series), 18)), self._calls.along.motion(port)
-            if along is None or len(v_series) > ORDERS or _has_complex((q, v_series)) or along.call(q, v_series, series) != DONE:
+            if (
+                along is None
+                or len(v_series) > ORDERS
+                or _has_complex((q, v_series))
+                or along.call(q, v_series, series) != DONE
+            ):
                 return self.reference.port_series([port], q, v_series)[0]
             return PortSeries(series[:, :9].reshape(-1, 3, 3), series[:, 9:12], series[:, 12:])
         series = np.empty((len(v_series) + 1, 18))

@@ -214,7 +214,7 @@ class CompiledCalls:
         return CompiledAlong(self._system, self)
 
     def _motion_along(self, port: str) -> AlongKernel | None:
-        """Return the kernel of a port's motion with time derivatives; None for worlds that turn, against which it is to move."""
+        """Return the kernel of a port's motion; None for worlds that turn, against which it is to move."""
         return None if self._system.turns else self.along.motion(port)
 
     def _series(self, kernel: Pair, mask: Array | None, forward: bool = False) -> Bound | AlongKernel | None:

@@ -158,9 +158,7 @@ class Stages:
         has_programs = any(isinstance(stage, ProgramCode) for *_, stage in self._stages)
         if has_programs or any(interaction_codes(acting.block) for acting in self._interactions):
             return False
-        return all(
-            stage is not None and (block.compiled_law is None or _compiles(stage)) for block, stage in written
-        )
+        return all(stage is not None and (block.compiled_law is None or _compiles(stage)) for block, stage in written)
 
     def _in_form(self, form: str) -> Array:
         addresses, count = np.zeros_like(self.addresses), len(self._generals)

@@ -139,7 +139,8 @@ def along(of_one: Pair, loaded: bool = False) -> Pair:
         results = [at for at, kind in zip(names, kinds, strict=True) if kind.stacked == "written"]
         given = [at for at, kind in zip(names, kinds, strict=True) if kind.stacked == "read" and at not in "qva"]
         sought = next((at for at in ("accelerations", "a") if at in results), None)
-        shapes = {at: "(n, n)" if at == "matrix" else f"(1, {at}_series.shape[2])" for at in results}
+        known = {"matrix": "(n, n)", "sides": "(3, loops[0, ROWS])", "jacobian": "(loops[0, ROWS], n)"}
+        shapes = {at: known.get(at, f"(1, {at}_series.shape[2])") for at in results}
         shapes = {at: shapes[at] if kind.ndim > 1 else "n" for at, kind in zip(names, kinds, strict=True) if kind.stacked}
         puts = [f"put_derivatives({at}_series[row], 0, {at})" for at in given]
         puts += ["put_derivatives(v_series[row], 1, a)"] if "a" in names and "a" not in results else []
@@ -159,11 +160,11 @@ def along(of_one: Pair, loaded: bool = False) -> Pair:
             moves=f"move({sought}, v)" if sought else "",
             takes="\n        ".join(f"take_derivatives({at}, {at}_series[row])" for at in results),
         )
-        known = {**vars(motions), "with_forces": with_forces, "function": StageHelper(plain.function)}
-        exec(text, known)
-        known[name].made_of, known[name].__module__ = text, plain.function.__module__
+        within = {**vars(motions), "with_forces": with_forces, "function": StageHelper(plain.function)}
+        exec(text, within)
+        within[name].made_of, within[name].__module__ = text, plain.function.__module__
         return Kernel(
-            known[name], Signature((*tables.values(), FLOATS, *[CUBE] * (1 + len(given) + len(forces) + len(results))))
+            within[name], Signature((*tables.values(), FLOATS, *[CUBE] * (1 + len(given) + len(forces) + len(results))))
         )
 
     return Pair(kernel(of_one.rigid), kernel(of_one.mixed))
