@@ -3,8 +3,9 @@
 A motion is given by a configuration `q` (nq) and a stack ``v, a, ..., v^(r+1)`` (r + 2, nv), efforts by
 ``tau, ..., tau^(r)`` (r + 1, nv): rows are time derivatives, not divided by factorials.
 
-For rigid bodies and joints the recursions are compiled; they cost O(N) and O(r^2) (key L). All other blocks are evaluated
-through their Python functions on truncated power series.
+For rigid bodies and joints the recursions are compiled; they cost O(N) and O(r^2) (key L). Up to r = 3 all else that is
+compiled, closed loops and gears too, runs along the motion in numbers with derivatives (`titop.solvers.native.jets`). Blocks in
+Python and higher orders are evaluated through the blocks' Python functions on truncated power series.
 """
 
 from __future__ import annotations

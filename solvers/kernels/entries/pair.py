@@ -107,6 +107,8 @@ def under_forces(stacked: Pair) -> Pair:
 _ALONG = """
 def {name}({arguments}):
     n, orders = v_series.shape[2], {first}_series.shape[1]
+    if q_0.shape[1] != ints[0, NQ] or n != ints[0, NV] or orders > ORDERS or {misfit}:
+        return WRONG_SIZE
     {rooms}
     for row in range(q_0.shape[0]):
         put_derivatives(v_series[row], 0, v)
@@ -148,10 +150,15 @@ def along(of_one: Pair, loaded: bool = False) -> Pair:
         puts += ["put_derivatives(forces_series[row], 0, forces)"] if loaded else []
         rooms = [f"{at} = np.empty({shape}, jet_type())" for at, shape in (shapes | {"v": "n"}).items() if at != "q"]
         rooms += ["forces = np.empty((forces_series.shape[2] // 6, 6), jet_type())"] if loaded else []
+        series = ["v", *given, *forces, *results]
+        misfits = [f"{at}_series.shape[0] != q_0.shape[0]" for at in series]
+        misfits += [f"{at}_series.shape[2] != n" for at in series if shapes.get(at) == "n"]
+        misfits += [f"{at}_series.shape[1] != orders" for at in results]
         text = _ALONG.format(
             name=name,
-            arguments=", ".join([*tables, "q_0", "v_series", *(f"{at}_series" for at in (*given, *forces, *results))]),
+            arguments=", ".join([*tables, "q_0", *(f"{at}_series" for at in series)]),
             first=results[0],
+            misfit=" or ".join(misfits),
             rooms="\n    ".join(rooms),
             puts="\n        ".join(puts),
             passes="orders" if sought else "1",
@@ -163,8 +170,6 @@ def along(of_one: Pair, loaded: bool = False) -> Pair:
         within = {**vars(motions), "with_forces": with_forces, "function": StageHelper(plain.function)}
         exec(text, within)
         within[name].made_of, within[name].__module__ = text, plain.function.__module__
-        return Kernel(
-            within[name], Signature((*tables.values(), FLOATS, *[CUBE] * (1 + len(given) + len(forces) + len(results))))
-        )
+        return Kernel(within[name], Signature((*tables.values(), FLOATS, *[CUBE] * len(series))))
 
     return Pair(kernel(of_one.rigid), kernel(of_one.mixed))
