@@ -133,9 +133,9 @@ def test_efforts_of_closed_systems_agree(system: Callable[[], State], actuated: 
     expected = r.inverse_dynamics_series(q, motion, actuated=actuated, **loads)
     assert_orders_agree(m.inverse_dynamics_series(q, motion, actuated=actuated, **loads), expected, 1e-11)
     motion[2] += 1e-3  # opens the loops at the second order
-    messages = [refusal(lambda e=e: e.inverse_dynamics_series(q, motion, actuated=actuated)) for e in (m, r)]
-    assert "derivative of order 2" in messages[0]
-    assert messages[0].split("got")[0] == messages[1].split("got")[0]
+    for engine in (m, r):
+        with refusal("inconsistent-motion", "derivative of order 2"):
+            engine.inverse_dynamics_series(q, motion, actuated=actuated)
 
 
 @pytest.mark.parametrize("system", [strut, rubbing, panel, linkage, hand])
@@ -186,9 +186,9 @@ def test_rows_that_fail_are_named() -> None:
     m, count = s.resolve(), 4
     qs, vs, tau = np.tile(q, (count, 1)), np.tile(v, (count, 1)), np.ones((count, 2, m.nv))
     tau[2, 1, 3] = np.nan
-    message = refusal(lambda: m.forward_dynamics_series(qs, vs, tau))
-    assert "tau_series" in message
-    assert "row 2" in message or "[2" in message
+    with refusal("not-finite", "tau_series[1, 3]") as caught:
+        m.forward_dynamics_series(qs, vs, tau)
+    assert "in row 2" in caught.value.__notes__[0]
 
 
 def test_higher_orders_are_left_to_the_reference() -> None:
