@@ -34,7 +34,7 @@ from titop.solvers.native.signatures import (
 _WORD, _STATUS = ir.IntType(64), ir.IntType(32)
 
 #: The types of addresses of what is no plain number.
-_ADDRESSES = {LANES: LANES_ADDRESS, JET: JETS_ADDRESS}
+_ADDRESSES: dict[Any, Any] = {LANES: LANES_ADDRESS, JET: JETS_ADDRESS}
 
 
 @intrinsic

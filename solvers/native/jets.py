@@ -28,18 +28,26 @@ _NOTHING = ir.Constant(_NUMBERS, [0.0] * ORDERS)
 _COUNTS = ir.Constant(_NUMBERS, [1.0, *map(float, range(1, ORDERS))])
 
 
-class Jet(types.Type):
-    """A number along a motion; plain ones stand still."""
+class Wide(types.Type):
+    """A type of several values side by side, to which single ones are widened."""
+
+    single: tuple[type[types.Type], ...]
 
     def can_convert_from(self, typingctx: Any, other: Any) -> Any:
-        return Conversion.safe if isinstance(other, types.Float | types.Integer) else None
+        return Conversion.safe if isinstance(other, self.single) else None
 
     def unify(self, typingctx: Any, other: Any) -> Any:
-        return self if isinstance(other, types.Float | types.Integer) else None
+        return self if isinstance(other, self.single) else None
 
 
-class JetsAddress(types.Type):
-    """The address of jets: an integer to the machine, as those of lanes are."""
+class Jet(Wide):
+    """A number along a motion; plain ones stand still."""
+
+    single = (types.Float, types.Integer)
+
+
+class WideAddress(types.Type):
+    """The address of wide numbers: an integer to the machine, so that no array of numbers is taken to lie there."""
 
     def can_convert_to(self, typingctx: Any, other: Any) -> Any:
         return Conversion.safe if isinstance(other, types.Integer) else None
@@ -48,18 +56,20 @@ class JetsAddress(types.Type):
         return types.int64 if isinstance(other, types.Integer) else None
 
 
-JET, JETS_ADDRESS = Jet(f"jet{ORDERS}"), JetsAddress(f"jet{ORDERS}_address")
+JET, JETS_ADDRESS = Jet(f"jet{ORDERS}"), WideAddress(f"jet{ORDERS}_address")
 
 
-def _held_as(kind: Any, held: ir.Type) -> None:
+def held_as(kind: Any, held: ir.Type) -> None:
+    """Say what values of a type are to the machine."""
+
     @register_default(kind)
     class _Model(models.PrimitiveModel):
         def __init__(self, dmm: Any, fe_type: Any) -> None:
             super().__init__(dmm, fe_type, held)
 
 
-_held_as(Jet, _NUMBERS)
-_held_as(JetsAddress, ir.IntType(64))
+held_as(Jet, _NUMBERS)
+held_as(WideAddress, ir.IntType(64))
 
 
 @lower_cast(types.Float, Jet)
@@ -68,7 +78,7 @@ def _from_number(context: Any, builder: Any, given: Any, wanted: Any, value: Any
     return standing(builder, context.cast(builder, value, given, types.float64))
 
 
-@lower_cast(JetsAddress, types.Integer)
+@lower_cast(WideAddress, types.Integer)
 def _as_integer(context: Any, builder: Any, given: Any, wanted: Any, value: Any) -> Any:
     return value
 
@@ -231,8 +241,8 @@ _both_ways(operator.eq, types.boolean, lambda b, x, y: b.not_(_differs(b, x, y))
 _both_ways(operator.ne, types.boolean, _differs)
 _known(operator.neg, JET, ir.IRBuilder.fneg, JET)
 _known(operator.pos, JET, lambda builder, x: x, JET)
-for _each in (abs, np.abs):
-    _known(_each, JET, _signed, JET)
+for _size in (abs, np.abs):
+    _known(_size, JET, _signed, JET)
 _both_ways(max, JET, lambda b, x, y: b.select(b.fcmp_ordered(">", leading(b, y), leading(b, x)), y, x))
 _both_ways(min, JET, lambda b, x, y: b.select(b.fcmp_ordered("<", leading(b, y), leading(b, x)), y, x))
 
@@ -378,9 +388,9 @@ def _length(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return composed(builder, square, _root(context, builder, leading(builder, square)))
 
 
-for _each in (math.hypot, np.hypot):
-    _typed(_each, JET, JET, JET)
-    lower_builtin(_each, Jet, Jet)(_length)
+for _of_two in (math.hypot, np.hypot):
+    _typed(_of_two, JET, JET, JET)
+    lower_builtin(_of_two, Jet, Jet)(_length)
 
 
 def _tangent(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -390,6 +400,6 @@ def _tangent(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return _over(builder, above, composed(builder, args[0], circular(builder, cosine, builder.fneg(sine), -1.0)))
 
 
-for _each in (math.tan, np.tan):
-    _typed(_each, JET, JET)
-    lower_builtin(_each, Jet)(_tangent)
+for _of_one in (math.tan, np.tan):
+    _typed(_of_one, JET, JET)
+    lower_builtin(_of_one, Jet)(_tangent)

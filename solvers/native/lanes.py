@@ -17,69 +17,39 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.datamodel import models, register_default
 from numba.core.imputils import lower_builtin, lower_cast, lower_getattr
-from numba.core.typeconv import Conversion
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global, signature
 from numba.extending import intrinsic
 
 from titop.solvers.native import jets
 from titop.solvers.native.identity import LANE_COUNT
-from titop.solvers.native.jets import JET
+from titop.solvers.native.jets import JET, Wide, WideAddress, held_as
 
 _NUMBERS = ir.VectorType(ir.DoubleType(), LANE_COUNT)
 _TRUTHS = ir.VectorType(ir.IntType(1), LANE_COUNT)
 _INDEX = ir.IntType(32)
 
 
-class _Wide(types.Type):
-    """A type of several values side by side, to which single ones are widened."""
-
-    single: tuple[type[types.Type], ...]
-
-    def can_convert_from(self, typingctx: Any, other: Any) -> Any:
-        return Conversion.safe if isinstance(other, self.single) else None
-
-    def unify(self, typingctx: Any, other: Any) -> Any:
-        return self if isinstance(other, self.single) else None
-
-
-class Lanes(_Wide):
+class Lanes(Wide):
     """A number in each lane."""
 
     single = (types.Float, types.Integer)
 
 
-class ComplexLanes(_Wide):
+class ComplexLanes(Wide):
     """A complex number in each lane: of laws that are differentiated by complex steps."""
 
     single = (types.Float, types.Integer, types.Complex, Lanes)
 
 
-class Truths(_Wide):
+class Truths(Wide):
     """A truth in each lane."""
 
     single = (types.Boolean,)
 
 
-class LanesAddress(types.Type):
-    """The address of numbers in lanes: an integer to the machine, so that no array of numbers is taken to lie there."""
-
-    def can_convert_to(self, typingctx: Any, other: Any) -> Any:
-        return Conversion.safe if isinstance(other, types.Integer) else None
-
-    def unify(self, typingctx: Any, other: Any) -> Any:
-        return types.int64 if isinstance(other, types.Integer) else None
-
-
 LANES, TRUTHS = Lanes(f"lanes{LANE_COUNT}"), Truths(f"truths{LANE_COUNT}")
 COMPLEX = ComplexLanes(f"complex_lanes{LANE_COUNT}")
-LANES_ADDRESS = LanesAddress(f"lanes{LANE_COUNT}_address")
-
-
-def _held_as(kind: Any, held: ir.Type) -> None:
-    @register_default(kind)
-    class _Model(models.PrimitiveModel):
-        def __init__(self, dmm: Any, fe_type: Any) -> None:
-            super().__init__(dmm, fe_type, held)
+LANES_ADDRESS = WideAddress(f"lanes{LANE_COUNT}_address")
 
 
 @register_default(ComplexLanes)
@@ -88,9 +58,8 @@ class _ComplexModel(models.StructModel):
         super().__init__(dmm, fe_type, [("real", LANES), ("imag", LANES)])
 
 
-_held_as(Lanes, _NUMBERS)
-_held_as(Truths, _TRUTHS)
-_held_as(LanesAddress, ir.IntType(64))
+held_as(Lanes, _NUMBERS)
+held_as(Truths, _TRUTHS)
 
 
 @lower_cast(types.Float, Lanes)
@@ -125,11 +94,6 @@ def _widen_truth(context: Any, builder: Any, given: Any, wanted: Any, value: Any
     return _in_all(builder, context.cast(builder, value, given, types.boolean), _TRUTHS)
 
 
-@lower_cast(LanesAddress, types.Integer)
-def _as_integer(context: Any, builder: Any, given: Any, wanted: Any, value: Any) -> Any:
-    return value
-
-
 def _in_all(builder: Any, value: Any, kind: ir.VectorType) -> Any:
     nowhere = ir.Constant(kind, ir.Undefined)
     first = builder.insert_element(nowhere, value, _INDEX(0))
@@ -142,7 +106,7 @@ def _of_lanes(function: Any, result: Any, lower: Callable[..., Any], *given: Any
     def fits(kinds: Any) -> bool:
         known = all(kind == wanted or isinstance(kind, wanted.single) for kind, wanted in zip(kinds, given, strict=True))
         complex_ones = COMPLEX in given and any(isinstance(kind, types.Complex | ComplexLanes) for kind in kinds)
-        return known and any(isinstance(kind, _Wide) for kind in kinds) and (complex_ones or COMPLEX not in given)
+        return known and any(isinstance(kind, Wide) for kind in kinds) and (complex_ones or COMPLEX not in given)
 
     class _Typing(AbstractTemplate):
         key = function
@@ -495,7 +459,7 @@ def circular(typing_context: Any, x: Any, y: Any, slope: Any) -> Any:
     """Return what has value y and slope at x and minus itself as second derivative: y, but for a jet x."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return jets.composed(builder, args[0], jets.circular(builder, *args[1:], -1.0)) if x == JET else args[1]
+        return jets.composed(builder, args[0], jets.circular(builder, args[1], args[2], -1.0)) if x == JET else args[1]
 
     return (JET if x == JET else y)(x, y, slope), generate
 
