@@ -26,8 +26,8 @@ from titop.solvers.support.threads import call_in_parts
 
 def _product(matrices: Array, vectors: Array) -> Array:
     """Return products (n, rows, i), with their derivatives, of matrices (n, rows, i, j) and vectors (n, rows, j)."""
-    product = np.zeros(matrices.shape[:3])
-    for k in range(product.shape[1]):
+    product: Array = np.zeros(matrices.shape[:3])
+    for k in range(vectors.shape[1]):
         for j in range(k + 1):
             product[:, k] += comb(k, j) * np.einsum("nij,nj->ni", matrices[:, j], vectors[:, k - j])
     return product
@@ -65,9 +65,10 @@ class _AlongMotion(AlongKernel):
     def __init__(self, stacked: Stacked) -> None:
         super().__init__(stacked, lambda *arrays: arrays)
 
-    def at_stack(self, q: Array, v_series: Array, result: Array, threads: int | None = 1) -> int:
+    def at_stack(self, *arrays: Array, threads: int | None = 1) -> int:
+        *state, result = arrays
         room = np.empty((*result.shape[:2], 24))
-        status = super().at_stack(q, v_series, room, threads=threads)
+        status = super().at_stack(*state, room, threads=threads)
         result[:] = room[..., : result.shape[2]]
         return status
 
