@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import NQ, NV, OK, ROWS, WRONG_SIZE
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import floats_at, integral, jet_type, place_of
 from titop.solvers.kernels.tree.kinematics import write_rates
 from titop.solvers.native.kernel import helper, shared
 from titop.solvers.native.signatures import ORDERS
 
-__all__ = [
-    "NQ",
-    "NV",
-    "OK",
-    "ORDERS",
-    "ROWS",
-    "WRONG_SIZE",
-    "configuration_along",
-    "jet_type",
-    "move",
-    "np",
-    "put_derivatives",
-    "take_derivatives",
-]
+#: What the kernels' text (`pair`) names.
+__all__ = ["ORDERS", "configuration_along", "jet_type", "layout", "move", "np", "put_derivatives", "take_derivatives"]
 
 
 @helper

@@ -107,8 +107,8 @@ def under_forces(stacked: Pair) -> Pair:
 _ALONG = """
 def {name}({arguments}):
     n, orders = v_series.shape[2], {first}_series.shape[1]
-    if q_0.shape[1] != ints[0, NQ] or n != ints[0, NV] or orders > ORDERS or {misfit}:
-        return WRONG_SIZE
+    if q_0.shape[1] != ints[0, layout.NQ] or n != ints[0, layout.NV] or orders > ORDERS or {misfit}:
+        return layout.WRONG_SIZE
     {rooms}
     for row in range(q_0.shape[0]):
         put_derivatives(v_series[row], 0, v)
@@ -117,11 +117,11 @@ def {name}({arguments}):
             q = configuration_along(ints, q_0[row], v)
             {loads}
             status = function({called})
-            if status != OK:
+            if status != layout.OK:
                 return status
             {moves}
         {takes}
-    return OK
+    return layout.OK
 """
 
 
@@ -141,7 +141,7 @@ def along(of_one: Pair, loaded: bool = False) -> Pair:
         results = [at for at, kind in zip(names, kinds, strict=True) if kind.stacked == "written"]
         given = [at for at, kind in zip(names, kinds, strict=True) if kind.stacked == "read" and at not in "qva"]
         sought = next((at for at in ("accelerations", "a") if at in results), None)
-        known = {"matrix": "(n, n)", "sides": "(3, loops[0, ROWS])", "jacobian": "(loops[0, ROWS], n)"}
+        known = {"matrix": "(n, n)", "sides": "(3, loops[0, layout.ROWS])", "jacobian": "(loops[0, layout.ROWS], n)"}
         shapes = {at: known.get(at, f"(1, {at}_series.shape[2])") for at in results}
         shapes = {at: shapes[at] if kind.ndim > 1 else "n" for at, kind in zip(names, kinds, strict=True) if kind.stacked}
         puts = [f"put_derivatives({at}_series[row], 0, {at})" for at in given]
