@@ -192,14 +192,14 @@ def _typed(function: Any, result: Any, *given: Any, strict: bool = False) -> Non
         is_number = isinstance(kind, types.Float | types.Integer)
         return isinstance(kind, Jet) or (is_number and not strict) if wanted == JET else is_number
 
-    class _Typing(AbstractTemplate):
+    class _JetTyping(AbstractTemplate):
         key = function
 
         def generic(self, args: Any, kws: Any) -> Any:
             known = not kws and len(args) == len(given) and any(isinstance(kind, Jet) for kind in args)
             return signature(result, *given) if known and all(map(fits, args, given)) else None
 
-    infer_global(function, types.Function(_Typing))
+    infer_global(function, types.Function(_JetTyping))
 
 
 def _known(function: Any, result: Any, write: Callable[..., Any], *given: Any) -> None:

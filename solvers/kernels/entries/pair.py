@@ -7,10 +7,14 @@ from functools import cache
 from types import FunctionType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from titop.solvers.kernels.closures.closed_derivatives import with_forces
-from titop.solvers.kernels.entries import motions
-from titop.solvers.native.kernel import Kernel, StageHelper
-from titop.solvers.native.signatures import CUBE, FLOATS, IN_LANES, INTEGER, OF_MEMBERS, SINGLE, Signature, Type
+from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.stages import floats_at, integral, jet_type, place_of
+from titop.solvers.kernels.tree.kinematics import write_rates
+from titop.solvers.native.kernel import Kernel, StageHelper, helper, shared
+from titop.solvers.native.signatures import CUBE, FLOATS, IN_LANES, INTEGER, OF_MEMBERS, ORDERS, SINGLE, Signature, Type
 
 #: Arguments that kernels for rigid systems, and for systems without closures and gears, do without.
 _OF_LAWS = ("numbers", "stages")
@@ -103,6 +107,47 @@ def under_forces(stacked: Pair) -> Pair:
     return Pair(kernel(stacked.rigid), kernel(stacked.mixed))
 
 
+@helper
+def put_derivatives(derivatives, first, jets):
+    """Turn derivatives (orders, n), from the row `first` on, into jets (n); derivatives that are not given are zero."""
+    coefficients = floats_at(place_of(jets), jets.size, ORDERS)
+    for j in range(jets.size):
+        scale = 1.0
+        for k in range(ORDERS):
+            scale /= max(k, 1)
+            coefficients[j, k] = scale * derivatives[first + k, j] if first + k < derivatives.shape[0] else 0.0
+
+
+@helper
+def take_derivatives(jets, derivatives):
+    """Turn jets (n) into derivatives (orders, n)."""
+    coefficients, scale = floats_at(place_of(jets), jets.size, ORDERS), 1.0
+    for k in range(derivatives.shape[0]):
+        scale *= max(k, 1)
+        for j in range(jets.size):
+            derivatives[k, j] = scale * coefficients[j, k]
+
+
+@helper
+def move(accelerations, v):
+    """Let velocities change by accelerations: each time one more order is right."""
+    for j in range(v.size):
+        v[j] = integral(v[j], accelerations[j])
+
+
+@shared
+def configuration_along(ints, q, v):
+    """Return configurations as jets, from where they begin and the velocities' jets."""
+    along, rates = np.empty(q.size, jet_type()), np.empty(q.size, jet_type())
+    for j in range(q.size):
+        along[j] = q[j]
+    for _ in range(ORDERS - 1 if q.size > v.size else 1):  # each pass makes one more order right
+        write_rates(ints, along, v, rates)
+        for j in range(q.size):
+            along[j] = integral(along[j], rates[j])
+    return along
+
+
 #: A function of stacked states along motions, in jets (see `titop.solvers.native.jets`), from one of single states.
 _ALONG = """
 def {name}({arguments}):
@@ -167,7 +212,7 @@ def along(of_one: Pair, loaded: bool = False) -> Pair:
             moves=f"move({sought}, v)" if sought else "",
             takes="\n        ".join(f"take_derivatives({at}, {at}_series[row])" for at in results),
         )
-        within = {**vars(motions), "with_forces": with_forces, "function": StageHelper(plain.function)}
+        within = {**globals(), "layout": layout, "function": StageHelper(plain.function)}
         exec(text, within)
         within[name].made_of, within[name].__module__ = text, plain.function.__module__
         return Kernel(within[name], Signature((*tables.values(), FLOATS, *[CUBE] * len(series))))
