@@ -194,10 +194,13 @@ class SeriesCore(Protocol):
     def tree_hybrid(
         self, q: Array, v: Array, tau_series: Array, a_series: Array, mask: Array, pushes: Sequence[Push]
     ) -> tuple[Array, Array] | None:
-        """Return accelerations and efforts (r + 1, nv each) from one elimination; the motion is imposed where `mask` is true.
+        """Return accelerations and efforts (r + 1, nv each), of loops too; the motion is imposed where `mask` is true.
 
-        None where the engine has no such elimination for the blocks of the tree.
+        None where the engine goes order by order (`causality`).
         """
+
+    def shared_inverse(self, q: Array, v_series: Array, pushes: Sequence[Push], driven: Array, actuated: Array) -> Array | None:
+        """Return the efforts (r + 1, nv) on `actuated` coordinates that cause a motion beside those `driven`; None likewise."""
 
     def equation_series(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> EquationSeries:
         """Return the terms of the tree's equations of motion."""

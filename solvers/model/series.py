@@ -3,8 +3,9 @@
 A motion is given by a configuration `q` (nq) and a stack ``v, a, ..., v^(r+1)`` (r + 2, nv), efforts by
 ``tau, ..., tau^(r)`` (r + 1, nv): rows are time derivatives, not divided by factorials.
 
-For rigid bodies and joints the recursions are compiled; they cost O(N) and O(r^2) (key L). All other blocks are evaluated
-through their Python functions on truncated power series.
+For rigid bodies and joints the recursions are compiled; they cost O(N) and O(r^2) (key L). Up to r = 3 all else that is
+compiled, closed loops and gears too, runs along the motion in numbers with derivatives (`titop.solvers.native.jets`). Blocks in
+Python and higher orders are evaluated through the blocks' Python functions on truncated power series.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def inverse_dynamics_series(
         if results and rows <= v_series.shape[1]:
             return store(results[0], out)
     given, loads = {"q": q, "v_series": v_series}, (wrenches, u, twists)
-    if order is actuated is None and (results := _under_loads(model, "inverse_dynamics_series", (), given, loads, -1)):
+    if order is None and (results := _under_loads(model, "inverse_dynamics_series", (), given, loads, -1, actuated)):
         return store(results[0], out)
     one = partial(inverse_dynamics_series, model, order=order, actuated=actuated, twists=twists)
     at_all = _at_stack(model, one, {"q": q, "v_series": v_series}, {"wrenches": wrenches, "u": u})
@@ -271,12 +272,18 @@ def _by_kernel(
 
 
 def _under_loads(
-    model: Resolved, name: str, mask: tuple[Array, ...], states: Mapping[str, Any], loads: tuple[Any, Any, Any], more: int = 0
+    model: Resolved,
+    name: str,
+    mask: tuple[Array, ...],
+    states: Mapping[str, Any],
+    loads: tuple[Any, Any, Any],
+    more: int = 0,
+    actuated: Sequence[str] | None = None,
 ) -> list[Array]:
     """Return a kernel's results at stacked states as `_by_kernel` does, under `loads`: wrenches and inputs, for body twists."""
     mechanism, (wrenches, u, twists) = cast(Any, model.mechanism), loads
-    is_loaded, is_stack = wrenches is not None or u is not None, axes_of(states["q"]) == 2
-    if not (is_loaded and is_stack and twists == "body") or mechanism.is_constrained or model._calls.kernels is None:
+    is_stack = axes_of(states["q"]) == 2
+    if not (is_stack and twists == "body") or model._calls.kernels is None:
         return []
     try:
         q, *arrays = mechanism._read_q(states["q"], stacked=True), *(read_numbers(*each) for each in [*states.items()][1:])
@@ -288,6 +295,9 @@ def _under_loads(
         if "tau_series" in states:
             arrays[1] = arrays[1] + driven
         results = [np.empty((count, rows, model.nv)) for _ in range(1 + len(mask))]
+        if not mask and (shared := mechanism.actuated(actuated)) is not None:
+            is_done = model._calls.along.run(None, (q, *arrays, driven), pushes, results, shared)
+            return results if is_done else []
         if mechanism.engine.series.at_stack(name, mask, (q, *arrays), pushes, results):
             results[-1] -= driven
             return results
@@ -317,7 +327,7 @@ def _hybrid_series(
     q, v, bases = mechanism._read_q(q), mechanism._read_v("v", v), BaseTwists(mechanism, twists)
     bases.check_whole(mask)
     pushes, driven = acting_series(mechanism.inputs, mechanism.ports, wrenches, u, len(efforts))
-    if not (bases or mechanism.is_constrained):
+    if not bases:
         result = mechanism.engine.series.tree_hybrid(q, v, efforts + driven, motion, mask, pushes)
         if result is not None:
             return result[0], result[1] - driven
@@ -365,12 +375,33 @@ def equation_series(
     mechanism = model.mechanism
     if axes_of(q) == 2:
         loads = {"wrenches": wrenches, "u": u}
+        if (terms := _stacked_equations(model, q, v_series, wrenches, u)) is not None:
+            return terms
         stacked: EquationSeries = at_states(mechanism, partial(equation_series, model), {"q": q, "v_series": v_series}, loads)
         return stacked
     motion, q = _read_rows(model, "v_series", v_series, None, 2), mechanism._read_q(q)
     pushes, driven = acting_series(mechanism.inputs, mechanism.ports, wrenches, u, len(motion) - 1)
     terms = mechanism.engine.series.equation_series(q, motion, pushes)
     return terms._replace(external=terms.external - driven)
+
+
+def _stacked_equations(
+    model: Resolved, q: Any, v_series: Any, wrenches: Mapping[str, Any] | None, u: Any
+) -> EquationSeries | None:
+    """Return `equation_series` at stacked states by kernels; None where there are none, or something is to be checked."""
+    mechanism: Any = model.mechanism
+    if model._calls.kernels is None:
+        return None
+    try:
+        q, motion = mechanism._read_q(q, stacked=True), read_numbers("v_series", v_series)
+        count, rows = len(q), motion.shape[1] - 1
+        if motion.shape != (count, rows + 1, model.nv) or min(count, rows) < 1:
+            return None
+        pushes, driven = stacked_series(mechanism.inputs, mechanism.ports, wrenches, u, count, rows)
+        terms = model._calls.along.equations(q, motion, pushes)
+    except (TypeError, IndexError):  # what has to be checked in detail
+        return None
+    return None if terms is None else terms._replace(external=terms.external - driven)
 
 
 def motion_series(model: Resolved, port: str, q: Any, v_series: Any, twists: str = "body") -> MotionSeries:

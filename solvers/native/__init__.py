@@ -6,8 +6,8 @@ Read in this order:
 - `identity`: what machine code depends on, which is in the names of its files;
 - `cache`: machine code on disk; `pieces`: functions in LLVM's language, which come with titop, and machine code of them;
 - `compilation`, `parts`: making pieces with numba; `lowering`: what it writes in short; `intrinsics`: what stages ask of it
-  beside; `lanes`: numbers of several states side by side; `optimising`: what LLVM does; `sharing`: how kernels call the parts
-  that they share;
+  beside; `lanes`: numbers of several states side by side; `jets`: numbers along a motion; `optimising`: what LLVM does;
+  `sharing`: how kernels call the parts that they share;
 - `programs`: programs of one system, compiled by LLVM alone;
 - `object_code`, `calling`: running it without numba, called from Python at about the cost of a call from C; these alone rely on
   how CPython's and NumPy's objects lie in memory, which `calling.obstacle` checks; where they lie otherwise, all goes through

@@ -16,10 +16,11 @@ from titop.blocks.basics.choices import everywhere, rounded, select
 from titop.solvers.native.calling import obstacle
 from titop.solvers.native.identity import KNOWN_TO_NUMBA
 from titop.solvers.native.intrinsics import type_of
+from titop.solvers.native.jets import JET, JETS_ADDRESS
 from titop.solvers.native.lanes import LANES, LANES_ADDRESS
 from titop.solvers.native.parts import PartCompiler, PlainCompiler, SharedPartCompiler, for_any_processor, known_operators
 from titop.solvers.native.pieces import CodePiece
-from titop.solvers.native.signatures import Signature, Type, lies_in_lanes
+from titop.solvers.native.signatures import IN_LANES, OF_MEMBERS, Signature, Type, lies_in_lanes
 
 #: Functions that kernels have in a form for lanes, too (see `lanes`).
 _CHOICES = everywhere, rounded, select
@@ -114,7 +115,8 @@ def _numba_signature(signature: Signature, form: str) -> Any:
     def numba_type(kind: Type) -> Any:
         dtype = getattr(types, kind.dtype)
         if lies_in_lanes(kind, form):
-            dtype = LANES if dtype == types.float64 else LANES_ADDRESS
+            many, address = (LANES, LANES_ADDRESS) if form in (IN_LANES, OF_MEMBERS) else (JET, JETS_ADDRESS)
+            dtype = many if dtype == types.float64 else address
         return types.Array(dtype, kind.ndim, "C") if kind.ndim else dtype
 
     return numba_type(signature.result)(*map(numba_type, signature.arguments))

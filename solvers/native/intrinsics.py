@@ -16,10 +16,25 @@ from numba.core.runtime import rtsys
 from numba.extending import intrinsic
 
 from titop.solvers.native import lanes
+from titop.solvers.native.jets import JET, JETS_ADDRESS
 from titop.solvers.native.lanes import LANES, LANES_ADDRESS
-from titop.solvers.native.signatures import ANSWERED, IN_LANES, IN_PYTHON, LOST, OF_MEMBERS, RAISED, SINGLE, Type
+from titop.solvers.native.signatures import (
+    ALONG,
+    ALONG_LOADED,
+    ANSWERED,
+    IN_LANES,
+    IN_PYTHON,
+    LOST,
+    OF_MEMBERS,
+    RAISED,
+    SINGLE,
+    Type,
+)
 
 _WORD, _STATUS = ir.IntType(64), ir.IntType(32)
+
+#: The types of addresses of what is no plain number.
+_ADDRESSES: dict[Any, Any] = {LANES: LANES_ADDRESS, JET: JETS_ADDRESS}
 
 
 @intrinsic
@@ -30,7 +45,7 @@ def address_of(typing_context: Any, array: Any, k: Any) -> Any:
         lying = context.make_array(signature.args[0])(context, builder, arguments[0])
         return builder.ptrtoint(builder.gep(lying.data, [arguments[1]]), _WORD)
 
-    return (LANES_ADDRESS if array.dtype == LANES else types.int64)(array, types.int64), generate
+    return _ADDRESSES.get(array.dtype, types.int64)(array, types.int64), generate
 
 
 @intrinsic
@@ -78,7 +93,7 @@ def ints_at(typing_context: Any, address: Any, rows: Any, columns: Any) -> Any:
 
 
 def _lying_at(address: Any) -> Any:
-    return LANES if address == LANES_ADDRESS else types.float64
+    return {kind: number for number, kind in _ADDRESSES.items()}.get(address, types.float64)
 
 
 def _table_at(dtype: Any, address: Any) -> Any:
@@ -142,10 +157,11 @@ def calling_through(symbols: dict[str, str], kinds: tuple[Type, ...]) -> Any:
 
     @intrinsic
     def call(typing_context: Any, arguments: Any) -> Any:
-        lying = {kind.stacked for kind, given in zip(kinds, arguments, strict=True) if given == LANES_ADDRESS}
+        lying = {kind.stacked for kind, given in zip(kinds, arguments, strict=True) if given in _ADDRESSES.values()}
         if "" in lying:
             return None
-        form = OF_MEMBERS if "table" in lying else IN_LANES if lying else SINGLE
+        some, all_tables = (ALONG, ALONG_LOADED) if JETS_ADDRESS in arguments else (IN_LANES, OF_MEMBERS)
+        form = all_tables if "table" in lying else some if lying else SINGLE
 
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             called = builder.load(_global(builder, symbols[form]))

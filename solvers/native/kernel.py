@@ -23,7 +23,7 @@ from titop.solvers.native.calling import members_function, python_function, stac
 from titop.solvers.native.identity import LANE_COUNT, hashed, identity_of
 from titop.solvers.native.object_code import LOADED, Codes, load, load_address, provide
 from titop.solvers.native.pieces import CodePiece, Wanted, machine_code, shipped, with_needs
-from titop.solvers.native.signatures import IN_LANES, INTEGER, OF_MEMBERS, SINGLE, Signature, Type
+from titop.solvers.native.signatures import ALONG, ALONG_LOADED, IN_LANES, INTEGER, OF_MEMBERS, SINGLE, Signature, Type
 
 #: A compilation longer than this (s) is announced on the terminal.
 ANNOUNCE_AFTER = 2.0
@@ -210,9 +210,9 @@ class Stage(Unit):
 
     def of_form(self, form: str) -> Stage | None:
         """Return the stage in a form for lanes, None if there is none."""
-        if not (self.is_for_lanes if form == IN_LANES else self.is_for_members):
+        if not (self.is_for_members if form == OF_MEMBERS else self.is_for_lanes):
             return None
-        stage = self.in_lanes if form == IN_LANES else self.of_members
+        stage: Stage = getattr(self, form)
         return stage if stage.is_for_lanes else None
 
     @property
@@ -234,6 +234,16 @@ class Stage(Unit):
     def of_members(self) -> Stage:
         """The stage for members, whose tables lie in lanes as well."""
         return type(self)(self._name, self.function, self.arguments, OF_MEMBERS).for_lanes()
+
+    @functools.cached_property
+    def along(self) -> Stage:
+        """The stage for a state along a motion."""
+        return type(self)(self._name, self.function, self.arguments, ALONG).for_lanes()
+
+    @functools.cached_property
+    def along_loaded(self) -> Stage:
+        """The same for a state with tables of its own."""
+        return type(self)(self._name, self.function, self.arguments, ALONG_LOADED).for_lanes()
 
     @property
     def is_loaded(self) -> bool:
@@ -272,7 +282,7 @@ class Feature(Stage):
         self._called = ctypes.c_int64(self._first.address)
         provide(f"titop_{self.name}", ctypes.addressof(self._called))
         if form == SINGLE:
-            self._forms = self.in_lanes, self.of_members
+            self._forms = self.in_lanes, self.of_members, self.along, self.along_loaded
 
     def _compile_and_call(self, *arguments: int) -> int:
         self._called.value = self.address
@@ -283,7 +293,7 @@ class Feature(Stage):
         """What numba asks for where it meets the feature in a kernel."""
         from titop.solvers.native.intrinsics import calling_through
 
-        features = zip((SINGLE, IN_LANES, OF_MEMBERS), (self, *self._forms), strict=True)
+        features = zip((SINGLE, IN_LANES, OF_MEMBERS, ALONG, ALONG_LOADED), (self, *self._forms), strict=True)
         return calling_through({form: f"titop_{feature.name}" for form, feature in features}, self.arguments)
 
 

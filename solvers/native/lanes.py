@@ -17,67 +17,39 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.datamodel import models, register_default
 from numba.core.imputils import lower_builtin, lower_cast, lower_getattr
-from numba.core.typeconv import Conversion
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global, signature
 from numba.extending import intrinsic
 
+from titop.solvers.native import jets
 from titop.solvers.native.identity import LANE_COUNT
+from titop.solvers.native.jets import JET, Wide, WideAddress, held_as
 
 _NUMBERS = ir.VectorType(ir.DoubleType(), LANE_COUNT)
 _TRUTHS = ir.VectorType(ir.IntType(1), LANE_COUNT)
 _INDEX = ir.IntType(32)
 
 
-class _Wide(types.Type):
-    """A type of several values side by side, to which single ones are widened."""
-
-    single: tuple[type[types.Type], ...]
-
-    def can_convert_from(self, typingctx: Any, other: Any) -> Any:
-        return Conversion.safe if isinstance(other, self.single) else None
-
-    def unify(self, typingctx: Any, other: Any) -> Any:
-        return self if isinstance(other, self.single) else None
-
-
-class Lanes(_Wide):
+class Lanes(Wide):
     """A number in each lane."""
 
     single = (types.Float, types.Integer)
 
 
-class ComplexLanes(_Wide):
+class ComplexLanes(Wide):
     """A complex number in each lane: of laws that are differentiated by complex steps."""
 
     single = (types.Float, types.Integer, types.Complex, Lanes)
 
 
-class Truths(_Wide):
+class Truths(Wide):
     """A truth in each lane."""
 
     single = (types.Boolean,)
 
 
-class LanesAddress(types.Type):
-    """The address of numbers in lanes: an integer to the machine, so that no array of numbers is taken to lie there."""
-
-    def can_convert_to(self, typingctx: Any, other: Any) -> Any:
-        return Conversion.safe if isinstance(other, types.Integer) else None
-
-    def unify(self, typingctx: Any, other: Any) -> Any:
-        return types.int64 if isinstance(other, types.Integer) else None
-
-
 LANES, TRUTHS = Lanes(f"lanes{LANE_COUNT}"), Truths(f"truths{LANE_COUNT}")
 COMPLEX = ComplexLanes(f"complex_lanes{LANE_COUNT}")
-LANES_ADDRESS = LanesAddress(f"lanes{LANE_COUNT}_address")
-
-
-def _held_as(kind: Any, held: ir.Type) -> None:
-    @register_default(kind)
-    class _Model(models.PrimitiveModel):
-        def __init__(self, dmm: Any, fe_type: Any) -> None:
-            super().__init__(dmm, fe_type, held)
+LANES_ADDRESS = WideAddress(f"lanes{LANE_COUNT}_address")
 
 
 @register_default(ComplexLanes)
@@ -86,9 +58,8 @@ class _ComplexModel(models.StructModel):
         super().__init__(dmm, fe_type, [("real", LANES), ("imag", LANES)])
 
 
-_held_as(Lanes, _NUMBERS)
-_held_as(Truths, _TRUTHS)
-_held_as(LanesAddress, ir.IntType(64))
+held_as(Lanes, _NUMBERS)
+held_as(Truths, _TRUTHS)
 
 
 @lower_cast(types.Float, Lanes)
@@ -123,11 +94,6 @@ def _widen_truth(context: Any, builder: Any, given: Any, wanted: Any, value: Any
     return _in_all(builder, context.cast(builder, value, given, types.boolean), _TRUTHS)
 
 
-@lower_cast(LanesAddress, types.Integer)
-def _as_integer(context: Any, builder: Any, given: Any, wanted: Any, value: Any) -> Any:
-    return value
-
-
 def _in_all(builder: Any, value: Any, kind: ir.VectorType) -> Any:
     nowhere = ir.Constant(kind, ir.Undefined)
     first = builder.insert_element(nowhere, value, _INDEX(0))
@@ -140,7 +106,7 @@ def _of_lanes(function: Any, result: Any, lower: Callable[..., Any], *given: Any
     def fits(kinds: Any) -> bool:
         known = all(kind == wanted or isinstance(kind, wanted.single) for kind, wanted in zip(kinds, given, strict=True))
         complex_ones = COMPLEX in given and any(isinstance(kind, types.Complex | ComplexLanes) for kind in kinds)
-        return known and any(isinstance(kind, _Wide) for kind in kinds) and (complex_ones or COMPLEX not in given)
+        return known and any(isinstance(kind, Wide) for kind in kinds) and (complex_ones or COMPLEX not in given)
 
     class _Typing(AbstractTemplate):
         key = function
@@ -377,8 +343,8 @@ def entry_at(typing_context: Any, array: Any, first: Any, k: Any) -> Any:
 
 @intrinsic
 def lane_count(typing_context: Any, array: Any) -> Any:
-    """Return how many states an array's numbers are of: one, or as many as there are lanes."""
-    count = LANE_COUNT if array.dtype == LANES else 1
+    """Return how many numbers one of an array's is: one, or as many as there are lanes, or coefficients of jets."""
+    count = {LANES: LANE_COUNT, JET: jets.ORDERS}.get(array.dtype, 1)
     return types.int64(array), lambda context, builder, sig, args: ir.IntType(64)(count)
 
 
@@ -402,11 +368,17 @@ def _as_place(k: Any) -> Any:
     return types.int64 if isinstance(k, types.Integer) else k
 
 
+def _in_array(context: Any, builder: Any, kind: Any, k: Any) -> Any:
+    return (
+        builder.fptosi(jets.leading(builder, k), ir.IntType(64)) if kind == JET else context.cast(builder, k, kind, types.int64)
+    )
+
+
 def _places(context: Any, builder: Any, sig: Any, args: Any) -> list[Any]:
     """Return where the k-th number behind the first one of an array lies, or that of each lane."""
     data = context.make_array(sig.args[0])(context, builder, args[0]).data
     if sig.args[2] != LANES:
-        return [builder.gep(data, [builder.add(args[1], context.cast(builder, args[2], sig.args[2], types.int64))])]
+        return [builder.gep(data, [builder.add(args[1], _in_array(context, builder, sig.args[2], args[2]))])]
     numbers, word = builder.bitcast(data, ir.DoubleType().as_pointer()), ir.IntType(64)
     of_lanes = (builder.fptosi(builder.extract_element(args[2], _INDEX(lane)), word) for lane in range(LANE_COUNT))
     rows = (builder.mul(builder.add(args[1], k), word(LANE_COUNT)) for k in of_lanes)
@@ -416,8 +388,80 @@ def _places(context: Any, builder: Any, sig: Any, args: Any) -> list[Any]:
 @intrinsic
 def rounded(typing_context: Any, x: Any) -> Any:
     """See `titop.blocks.basics.choices`."""
-    kind = LANES if x == LANES else types.float64
-    return kind(kind), lambda context, builder, sig, args: _llvm(builder, "rint", *args)
+    kind = x if x in (LANES, JET) else types.float64
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        if kind == JET:
+            return jets.standing(builder, _llvm(builder, "rint", jets.leading(builder, args[0])))
+        return _llvm(builder, "rint", *args)
+
+    return kind(kind), generate
+
+
+@intrinsic
+def jet_type(typing_context: Any) -> Any:
+    """Return the type of jets, for `np.empty`."""
+    kind = types.DType(JET)
+    return kind(), lambda context, builder, sig, args: context.get_dummy_value()
+
+
+@intrinsic
+def integral(typing_context: Any, start: Any, rate: Any) -> Any:
+    """Return the jet that begins with the value of a jet and changes at a rate."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return jets.integral(builder, jets.leading(builder, args[0]), args[1])
+
+    return JET(JET, JET), generate
+
+
+def _wide_or_number(*kinds: Any) -> Any:
+    return next((kind for kind in (JET, LANES) if kind in kinds), types.float64)
+
+
+@intrinsic
+def sizes(typing_context: Any, x: Any) -> Any:
+    """Return the absolute value of a number, and of each coefficient of a jet."""
+    kind = _wide_or_number(x)
+    return kind(kind), lambda context, b, sig, args: b.select(
+        b.fcmp_ordered("<", args[0], b.fneg(args[0])), b.fneg(args[0]), args[0]
+    )
+
+
+@intrinsic
+def larger(typing_context: Any, x: Any, y: Any) -> Any:
+    """Return the larger number, of jets the larger one of each order."""
+    kind = _wide_or_number(x, y)
+    return kind(kind, kind), lambda context, b, sig, args: b.select(b.fcmp_ordered(">", args[1], args[0]), args[1], args[0])
+
+
+@intrinsic
+def is_within(typing_context: Any, x: Any, y: Any) -> Any:
+    """Tell whether x is not more than y, of jets at all orders."""
+    kind = _wide_or_number(x, y)
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        truth = builder.fcmp_ordered("<=", *args)
+        return jets.all_of(builder, truth) if kind == JET else truth
+
+    return (TRUTHS if kind == LANES else types.boolean)(kind, kind), generate
+
+
+@intrinsic
+def value_of(typing_context: Any, x: Any) -> Any:
+    """Return a number without its derivatives."""
+    kind = types.float64 if x == JET else x
+    return kind(x), lambda context, builder, sig, args: jets.leading(builder, *args) if x == JET else args[0]
+
+
+@intrinsic
+def circular(typing_context: Any, x: Any, y: Any, slope: Any) -> Any:
+    """Return what has value y and slope at x and minus itself as second derivative: y, but for a jet x."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return jets.composed(builder, args[0], jets.circular(builder, args[1], args[2], -1.0)) if x == JET else args[1]
+
+    return (JET if x == JET else y)(x, y, slope), generate
 
 
 @intrinsic

@@ -35,6 +35,8 @@ RESULT, RESULT_ROWS, RESULT_CUBE = (Type("float64", ndim, stacked="written") for
 
 #: The forms of a function: of one state; in lanes, of several states; and of several members, whose tables lie in lanes, too.
 SINGLE, IN_LANES, OF_MEMBERS = "", "in_lanes", "of_members"
+#: And of one state along a motion, in jets (see `jets`), with tables of jets or not; and of how many coefficients these are.
+ALONG, ALONG_LOADED, ORDERS = "along", "along_loaded", 4
 
 #: What a function called by its address returns where an exception keeps it from answering.
 RAISED = -6
@@ -51,7 +53,7 @@ STOPPED = "titop_stopped"
 
 def lies_in_lanes(kind: Type, form: str) -> bool:
     """Tell whether an argument lies in lanes in a form of a function."""
-    return form != SINGLE and bool(kind.stacked) and (form == OF_MEMBERS or kind.stacked != "table")
+    return form != SINGLE and bool(kind.stacked) and (form in (OF_MEMBERS, ALONG_LOADED) or kind.stacked != "table")
 
 
 class Signature(NamedTuple):

@@ -122,6 +122,8 @@ def inverse(
     """
     if actuated is None:
         return mechanism.engine.series.tree_inverse(q, v_series, pushes) - driven
+    if (found := mechanism.engine.series.shared_inverse(q, v_series, pushes, driven, actuated)) is not None:
+        return found
     refuse_opening(mechanism, q, v_series, pushes, driven)
     rows, rank = constraints_and_rank(mechanism, q, v_series[0])
     shares = shares_at(mechanism, rows.jacobian, actuated, rank)
@@ -151,9 +153,8 @@ def refuse_opening(mechanism: ClosedLoops, q: Array, v_series: Array, pushes: Se
         return
     weights = mechanism.scale.weights
     jacobian = np.abs(mechanism.constraints_at(q, v_series[0]).jacobian) * weights[:, None]
-    rate = _rate((jacobian @ np.abs(v_series).T).max(axis=0))
     openings = ConstraintSeries(mechanism, q, v_series).rates()[1:]
-    allowed = CONSISTENT * rate ** np.arange(2.0, len(openings) + 2.0)
+    allowed = allowed_openings(jacobian, v_series)
     if (np.abs(openings * weights) > allowed[:, None]).any():  # rounding of terms that cancel may explain it
         response = mobility(mechanism, q)
         alone = accelerations_by_term(mechanism, q, v_series[0], at_start(pushes)) + response @ np.abs(efforts[0])
@@ -167,6 +168,15 @@ def refuse_opening(mechanism: ClosedLoops, q: Array, v_series: Array, pushes: Se
             advice = "take motions from m.forward_dynamics_series, or prescribe fewer coordinates"
             expected = f"a motion that keeps the loops closed, here its derivative of order {k}"
             raise ModelError(Finding("inconsistent-motion", "v_series", got, expected, advice))
+
+
+def allowed_openings(jacobian: Array, v_series: Array) -> Array:
+    """Return what a motion that keeps loops closed may open at each order from the accelerations on (r + 1; m/s^2 and on).
+
+    `jacobian` (k x nv): of the constraints, its entries' absolute values, in metres.
+    """
+    rate = _rate((jacobian @ np.abs(v_series).T).max(axis=0))
+    return CONSISTENT * rate ** np.arange(2.0, len(v_series) + 1.0)
 
 
 def _is_rounding(left: Array, mechanism: ClosedLoops, q: Array, v_series: Array, pushes: Sequence[Push], driven: Array) -> bool:

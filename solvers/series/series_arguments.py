@@ -11,7 +11,7 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import read_array
 from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.arguments.rowwise import stacked
+from titop.solvers.arguments.rowwise import at_row, stacked
 from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.mechanism.inputs import ActingPush, Inputs, OwnPush, PortPush, Push
 
@@ -130,9 +130,9 @@ def at_states(
     """Return a function's results at stacked states, stacked; of a tuple each entry is stacked.
 
     Raises `ModelError` for arguments that are no numbers, for unequal numbers of states, and for all that the function
-    refuses. `function`: ``function(q, ..., **loads)`` at one state. `states`: q (n, nq), vectors (n, nv) and stacks of
-    derivatives (n, rows, nv). `loads`: ``wrenches`` and ``u``: those with three axes have a stack of derivatives for each
-    state, others act on all states.
+    refuses, with a note that says at which row. `function`: ``function(q, ..., **loads)`` at one state. `states`: q (n, nq),
+    vectors (n, nv) and stacks of derivatives (n, rows, nv). `loads`: ``wrenches`` and ``u``: those with three axes have a stack
+    of derivatives for each state, others act on all states.
     """
     arrays = {name: read_numbers(name, value) for name, value in states.items()}
     for name, array in arrays.items():
@@ -156,7 +156,7 @@ def at_states(
         return function(*(array[row] for array in arrays.values()), **{name: acting[name] for name in names})
 
     if count := len(arrays["q"]):
-        return stacked([at(row) for row in range(count)])
+        return stacked([at_row(row, at, row) for row in range(count)])
     closed = mechanism.regular_configuration if mechanism.is_constrained else None
     start = mechanism.neutral() if closed is None else closed
     return stacked([function(start, *(np.zeros(array.shape[1:]) for array in [*arrays.values()][1:]))], slice(0, 0))

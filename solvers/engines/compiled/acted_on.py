@@ -40,7 +40,8 @@ class Bound:
       inputs, which act in addition: none;
     - `imposed` (nv): the coordinates whose motion is imposed;
     - `of_stacks`: returns the function for stacked states, or that with forces of each behind, and what makes its tables from
-      these.
+      these;
+    - `of_motions`: likewise for stacked states along motions (see `pair.along`).
     """
 
     def __init__(
@@ -52,9 +53,10 @@ class Bound:
         shares: bool = False,
         imposed: Array | None = None,
         of_stacks: Callable[[bool], tuple[Callable[..., int], Any]] | None = None,
+        of_motions: Callable[[bool], tuple[Callable[..., int], Any]] | None = None,
     ) -> None:
         self._parts, self._tables, self.shares, self.imposed = (function, before, behind), tables, shares, imposed
-        self._of_stacks = of_stacks
+        self._of_stacks, self._of_motions = of_stacks, of_motions
         self.call = partial(function, *before, *tables, *behind)
 
     @classmethod
@@ -62,7 +64,12 @@ class Bound:
         """Return the function of a pair for a system, on its tables or others; `more` as the class takes it."""
         of_stacks = partial(system.kernel_in_lanes, pair) if system.has_lanes(pair) else None
         return cls(
-            system.kernel(pair).compiled, before, system.arrays if tables is None else tables, of_stacks=of_stacks, **more
+            system.kernel(pair).compiled,
+            before,
+            system.arrays if tables is None else tables,
+            of_stacks=of_stacks,
+            of_motions=partial(system.kernel_along, pair),
+            **more,
         )
 
     @cached_property
@@ -80,6 +87,12 @@ class Bound:
             return None
         function, in_lanes = self._of_stacks(forced)
         return _InLanes(function, self._parts[1], self._tables, self._parts[2], in_lanes)
+
+    def along(self, tables: tuple[Array, ...] | None = None) -> Callable[..., int]:
+        """Return the function for stacked states along motions; on other tables with the forces of each at their last loads."""
+        assert self._of_motions is not None
+        function, made = self._of_motions(tables is not None)
+        return partial(function, *self._parts[1], *made(self._tables if tables is None else tables), *self._parts[2])
 
     def at_stack(self, *arrays: Array, threads: int | None = 1) -> int:
         """Call the function at stacked states, with a row of every array for each; return the first status that is not `DONE`.
@@ -109,7 +122,7 @@ class Bound:
     def beside(self) -> Bound:
         """The function that takes the efforts of inputs as its first argument, if it `shares` efforts."""
         function, before, behind = self._parts
-        return Bound(function, before, self._tables, behind[:-1], of_stacks=self._of_stacks)
+        return Bound(function, before, self._tables, behind[:-1], of_stacks=self._of_stacks, of_motions=self._of_motions)
 
 
 class _InLanes(Bound):

@@ -126,6 +126,14 @@ class HybridKernels:
         loops[0, [layout.WHOLE_RANK, layout.RANK]] = whole, rank
         return tree, loops
 
+    @property
+    def determines(self) -> bool:
+        """Whether all constraints act on coordinates that are not imposed: any motion is possible, by one choice of efforts."""
+        if not self._system.mechanism.is_constrained:
+            return True
+        loops = self._constraints[1]
+        return bool(loops[0, layout.RANK] == loops[0, layout.WHOLE_RANK] and not loops[0, layout.HELD])
+
     def dynamics(self, tables: tuple[Array, ...]) -> Bound:
         """Return hybrid dynamics with such tables."""
         is_constrained = self._system.mechanism.is_constrained

@@ -22,6 +22,7 @@ from titop.solvers.mechanism.inputs import PortPush, Push, WrenchPlace, own_effo
 from titop.solvers.mechanism.kernel_calls import DONE, real_only
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.prepared import PreparedDynamics
+from titop.solvers.native.signatures import ORDERS
 from titop.solvers.support.threads import call_in_parts
 
 
@@ -133,6 +134,9 @@ class CompiledSeries:
 
     def tree_inverse(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> Array:
         if not self._serves(pushes):
+            efforts = np.empty((len(v_series) - 1, self._mechanism.nv))
+            if self._run(None, (q, v_series), pushes, (efforts,)):
+                return efforts
             return self.reference.tree_inverse(q, v_series, pushes)
         q, v_series = real_only(q, "q"), np.ascontiguousarray(real_only(v_series, "v_series"), float)
         efforts = np.empty((len(v_series) - 1, self._mechanism.nv))
@@ -143,22 +147,29 @@ class CompiledSeries:
     def tree_hybrid(
         self, q: Array, v: Array, tau_series: Array, a_series: Array, mask: Array, pushes: Sequence[Push]
     ) -> tuple[Array, Array] | None:
-        if not self._serves(pushes):
-            return None
+        accelerations, efforts = np.empty(tau_series.shape), np.empty(tau_series.shape)
+        if self._mechanism.is_constrained or not self._serves(pushes):
+            is_done = self._run(mask, (q, v, tau_series, a_series), pushes, (accelerations, efforts))
+            return (accelerations, efforts) if is_done else None
         state = real_only(q, "q"), real_only(v, "v")
         stacks = [np.ascontiguousarray(real_only(x, name), float) for x, name in ((tau_series, "tau"), (a_series, "a"))]
-        accelerations, efforts = np.empty(stacks[0].shape), np.empty(stacks[0].shape)
         changes, tables = self._acting(pushes, len(efforts))
         kernel = series_entries.hybrid_dynamics_series.rigid
         self._system.raise_for(kernel(changes, mask, *tables, *state, *stacks, accelerations, efforts))
         return accelerations, efforts
 
+    def shared_inverse(self, q: Array, v_series: Array, pushes: Sequence[Push], driven: Array, actuated: Array) -> Array | None:
+        efforts = np.empty((len(v_series) - 1, self._mechanism.nv))
+        return efforts if self._run(None, (q, v_series, driven), pushes, (efforts,), actuated) else None
+
     def at_stack(
         self, name: str, mask: Sequence[Array], states: Sequence[Array], pushes: Sequence[Push], results: Sequence[Array]
     ) -> bool:
         """Write the results of a kernel at stacked states, of hybrid dynamics for a `mask`; tell whether it could be used."""
-        if not self._serves(pushes) or any(len(part) != len(states[0]) for part in states):
+        if any(len(part) != len(states[0]) for part in states):
             return False
+        if self._mechanism.is_constrained or not self._serves(pushes):
+            return self._calls.along.run(mask[0] if mask else None, states, pushes, results)
         threads, wrenches = self._calls.threads, port_pushes(pushes)
         bound = Bound.of(self._loaded(wrenches), getattr(series_entries, name), CONSTANT, *mask)
         if not wrenches:
@@ -166,16 +177,42 @@ class CompiledSeries:
         under, forces = bound.under_forces, np.concatenate([push.wrench for push in wrenches], axis=1)
         return under is not None and call_in_parts(threads, under.call, *states, *results, forces) == DONE
 
+    def _run(
+        self,
+        mask: Array | None,
+        state: Sequence[Array],
+        pushes: Sequence[Push],
+        results: Sequence[Array],
+        actuated: Array | None = None,
+    ) -> bool:
+        """Write the results of dynamics at one state along a motion, with loads as they are; tell whether it could be done."""
+        if _has_complex(state, pushes):
+            return False
+        arrays = [part[None] for part in state], _stacked(pushes), [part[None] for part in results]
+        return self._calls.along.run(mask, *arrays, actuated)
+
     def equation_series(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> EquationSeries:
+        if not _has_complex((q, v_series), pushes):
+            terms = self._calls.along.equations(q[None], v_series[None], _stacked(pushes))
+            if terms is not None:
+                return EquationSeries(*[part[0] for part in terms])
         return self.reference.equation_series(q, v_series, pushes)
 
     def port_series(self, ports: Sequence[str], q: Array, v_series: Array) -> list[PortSeries]:
         return [self._port_series(port, q, np.ascontiguousarray(v_series)) for port in ports]
 
     def _port_series(self, port: str, q: Array, v_series: Array) -> PortSeries:
-        kernel = None if v_series.dtype.kind == "c" else port_series(self._system, port)
+        kernel = None if _has_complex((q, v_series)) else port_series(self._system, port)
         if kernel is None:
-            return self.reference.port_series([port], q, v_series)[0]
+            series, along = np.empty((len(v_series), 18)), self._calls.along.motion(port)
+            if (
+                along is None
+                or len(v_series) > ORDERS
+                or _has_complex((q, v_series))
+                or along.call(q, v_series, series) != DONE
+            ):
+                return self.reference.port_series([port], q, v_series)[0]
+            return PortSeries(series[:, :9].reshape(-1, 3, 3), series[:, 9:12], series[:, 12:])
         series = np.empty((len(v_series) + 1, 18))
         self._system.raise_for(kernel.call(real_only(q, "q"), v_series, series))
         series = series[:-1]
@@ -191,3 +228,17 @@ class CompiledSeries:
 
     def _loaded(self, wrenches: Sequence[PortPush]) -> PackedSystem:
         return self._system.with_loads_at(tuple([WrenchPlace(push.port, push.inertial) for push in wrenches]))
+
+
+def _stacked(pushes: Sequence[Push]) -> list[Push]:
+    """Return pushes at one state as those at a stack of one."""
+    return [
+        push._replace(wrench=push.wrench[None]) if isinstance(push, PortPush) else push._replace(u=push.u[None])
+        for push in pushes
+    ]
+
+
+def _has_complex(state: Sequence[Array], pushes: Sequence[Push] = ()) -> bool:
+    """Tell whether something is complex, as it is in complex steps."""
+    loads = [push.wrench if isinstance(push, PortPush) else push.u for push in pushes]
+    return any(np.asarray(part).dtype.kind == "c" for part in (*state, *loads))

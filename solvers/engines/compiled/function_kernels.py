@@ -19,6 +19,7 @@ from titop.blocks.contract.block import overrides_method
 from titop.solvers.arguments.reading import coordinate_mask
 from titop.solvers.constraints.interaction_loads import contacts_of
 from titop.solvers.engines.compiled.acted_on import ActedOn, Bound, Variants
+from titop.solvers.engines.compiled.along import AlongKernel, CompiledAlong
 from titop.solvers.engines.compiled.bound_kernels import (
     CONSTANT,
     CompiledEfforts,
@@ -165,7 +166,7 @@ class CompiledCalls:
         """What calls the kernels of functions of a state at stacked ones, by name, or None."""
         return Variants(lambda name: (bound := self._bound(name, None)) and partial(bound.at_stack, threads=self.threads))
 
-    def _bound(self, name: str, names: tuple[str, ...] | None) -> Bound | None:
+    def _bound(self, name: str, names: tuple[str, ...] | None) -> Any:
         """Return a kernel bound to the system's tables."""
         row = ROWS.get(name) if names is None else None
         if row is None or not (row.serves is None or row.serves(self._system)):
@@ -210,11 +211,20 @@ class CompiledCalls:
             return None
         return nearest_motion(self._system, second=False), nearest_motion(self._system, second=True)
 
-    def _series(self, kernel: Pair, *mask: Array) -> Bound | None:
-        """Return a kernel of a tree's time derivatives, for constant wrenches; None where it cannot be used."""
+    @cached_property
+    def along(self) -> CompiledAlong:
+        """The functions along motions of systems that the series' kernels do not know."""
+        return CompiledAlong(self._system, self)
+
+    def _motion_along(self, port: str) -> AlongKernel | None:
+        """Return the kernel of a port's motion; None for worlds that turn, against which it is to move."""
+        return None if self._system.turns else self.along.motion(port)
+
+    def _series(self, kernel: Pair, mask: Array | None, forward: bool = False) -> Bound | AlongKernel | None:
+        """Return a kernel of time derivatives, for constant wrenches; None where it cannot be used."""
         if self._mechanism.is_constrained or not has_series(self._system):
-            return None
-        return Bound.of(self._system, kernel, CONSTANT, *mask)
+            return self.along.kernel(mask, forward)
+        return Bound.of(self._system, kernel, CONSTANT, *(() if forward or mask is None else (mask,)))
 
     # -- observations and efforts ----------------------------------------------------------------------------------------
 
@@ -265,7 +275,7 @@ class CompiledCalls:
 
 
 #: Methods that bind kernels of efforts, with constraints, and for chosen coordinates; None if there is none.
-_BINDING: dict[str, Callable[[CompiledCalls, Any], Bound | None]] = {
+_BINDING: dict[str, Callable[[CompiledCalls, Any], Bound | AlongKernel | None]] = {
     "passive_efforts": lambda calls, names: None if calls.efforts.in_python else calls.efforts.passive,
     "actuation_rows": lambda calls, names: None if calls._mechanism.inputs.own else calls.efforts.actuation,
     "forward": lambda calls, names: constrained_forward(calls._system),
@@ -278,12 +288,14 @@ _BINDING: dict[str, Callable[[CompiledCalls, Any], Bound | None]] = {
     "inverse": lambda calls, names: least_efforts(calls._system, calls.masks[names]),
     "inverse_derivatives": lambda calls, names: shared_derivatives(calls._system, calls.masks[names]),
     "mass_inverse": lambda calls, names: least_efforts(calls._system, calls.masks[names], with_mass=True),
-    "inverse_dynamics_series": lambda calls, names: calls._series(series_entries.inverse_dynamics_series),
-    "forward_dynamics_series": lambda calls, names: calls._series(series_entries.forward_dynamics_series),
+    "inverse_dynamics_series": lambda calls, names: calls._series(series_entries.inverse_dynamics_series, None),
+    "forward_dynamics_series": lambda calls, names: calls._series(
+        series_entries.forward_dynamics_series, ~calls.masks[None], forward=True
+    ),
     "hybrid_dynamics_series": lambda calls, names: calls._series(
         series_entries.hybrid_dynamics_series, calls.masks[names or ()]
     ),
-    "motion_series": lambda calls, names: port_series(calls._system, names[0]),
+    "motion_series": lambda calls, names: port_series(calls._system, names[0]) or calls._motion_along(names[0]),
     "least_shares": lambda calls, names: least_shares(calls._system) if calls._mechanism.is_constrained else None,
     "hybrid": lambda calls, names: calls.hybrid_of(names).dynamics(calls._system.arrays),
     "hybrid_derivatives": lambda calls, names: calls.hybrid_of(names).derivatives(calls._system.closing()),

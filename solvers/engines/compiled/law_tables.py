@@ -28,7 +28,8 @@ from titop.solvers.kernels.laws.lane_by_lane import OF_BLOCKS, OF_INTERACTIONS
 from titop.solvers.kernels.laws.user_laws import interaction_stages_of, stages_of, surroundings_of
 from titop.solvers.native.callbacks import Callback
 from titop.solvers.native.kernel import Stage
-from titop.solvers.native.signatures import IN_LANES, OF_MEMBERS
+from titop.solvers.native.programs import ProgramCode
+from titop.solvers.native.signatures import ALONG, IN_LANES, OF_MEMBERS
 
 #: What a block with a compiled law of its own leaves as it is; one that does not answers through Python.
 _LEFT_TO_LAWS = (
@@ -44,6 +45,9 @@ _SURROUNDINGS = {"applied_efforts", "applied_energy", "weight", "borne", "weight
 
 #: What says what an interaction does.
 _ACTING = ("act", "wrenches", "inputs_and_states")
+
+#: The stages that dynamics call.
+_DYNAMICS = layout.TERMS, layout.OUTWARD, layout.INWARD, layout.ACT, layout.APPLY
 
 #: How lines of numba's messages begin that do not say what is wrong.
 _ON_THE_WAY = ("Failed in ", "During:", "File ")
@@ -141,14 +145,29 @@ class Stages:
         """Those for kernels that compute with several members at once, which have numbers of their own."""
         return self._in_form(OF_MEMBERS)
 
+    @cached_property
+    def along(self) -> Array:
+        """Those for kernels that compute along motions, of what `is_along` says that it is answered."""
+        return self._in_form(ALONG)
+
+    @cached_property
+    def is_along(self) -> bool:
+        """Whether all that dynamics ask for is compiled for motions; users' laws are compiled here to find out."""
+        asked = [(block, stage) for _, block, column, stage in self._stages if column in _DYNAMICS]
+        written = [(block, stage.of_form(ALONG) if isinstance(stage, Stage) else None) for block, stage in asked]
+        has_programs = any(isinstance(stage, ProgramCode) for *_, stage in self._stages)
+        if has_programs or any(interaction_codes(acting.block) for acting in self._interactions):
+            return False
+        return all(stage is not None and (block.compiled_law is None or _compiles(stage)) for block, stage in written)
+
     def _in_form(self, form: str) -> Array:
         addresses, count = np.zeros_like(self.addresses), len(self._generals)
         addresses[:, layout.SINGLE_ROW] = self.addresses.ctypes.data + self.addresses.strides[0] * np.arange(len(addresses))
         for row, general in enumerate(self._generals):
             addresses[row, layout.ROOM_COUNT] = _room_of(general.block, np.asarray(general.block.law_numbers(), dtype=float))
         for row, block, column, stage in self._stages:
-            one_by_one = (OF_BLOCKS if row < count else OF_INTERACTIONS)[form].get(column)
-            written = stage.of_form(form) if isinstance(stage, Stage) else None
+            one_by_one = (OF_BLOCKS if row < count else OF_INTERACTIONS).get(form, {}).get(column)
+            written = stage.of_form(form) if isinstance(stage, Stage) and (form != ALONG or column in _DYNAMICS) else None
             if written is not None:
                 self._write(addresses, row, block, column, written, one_by_one)
             elif one_by_one is not None:
@@ -158,6 +177,13 @@ class Stages:
                 self._put_table(addresses, row, acting.block, in_lanes=True)
             self._put_block(addresses, row, acting.block)
         return addresses
+
+
+def _compiles(stage: Stage) -> bool:
+    try:
+        return bool(stage.address)
+    except Exception:
+        return False
 
 
 class FirstCall:

@@ -23,7 +23,7 @@ from titop.solvers.engines.compiled.law_kinds import interaction_codes, program_
 from titop.solvers.engines.compiled.law_tables import Stages, has_own_numbers, input_places, law_numbers, reserve_space
 from titop.solvers.engines.compiled.tables import GeneralBlock, Tables, constraint_coefficients, constraint_tables
 from titop.solvers.kernels.entries import dynamics_entries
-from titop.solvers.kernels.entries.pair import Pair, under_forces
+from titop.solvers.kernels.entries.pair import Pair, along, under_forces
 from titop.solvers.kernels.interface import layout, records
 from titop.solvers.mechanism.inputs import PortPush, Push, WrenchPlace, acting_inputs, port_pushes
 from titop.solvers.mechanism.kernel_calls import real_only
@@ -195,8 +195,17 @@ class PackedSystem:
         """Return the same for members, whose tables of numbers lie in lanes already."""
         return self.kernel(pair.members).compiled, self._of_members
 
+    def kernel_along(
+        self, pair: Pair, loaded: bool = False
+    ) -> tuple[Callable[..., int], Callable[[tuple[Array, ...]], tuple[Array, ...]]]:
+        """Return the same for stacked states along motions; `loaded` as `forced` above."""
+        return self.kernel(along(pair, loaded)).compiled, self._along
+
     def _in_lanes(self, tables: tuple[Array, ...]) -> tuple[Array, ...]:
         return (*tables[:3], self.laws.stages.in_lanes) if self.has_laws else tables
+
+    def _along(self, tables: tuple[Array, ...]) -> tuple[Array, ...]:
+        return (*tables[:3], self.laws.stages.along) if self.has_laws else tables
 
     def _of_members(self, tables: tuple[Array, ...]) -> tuple[Array, ...]:
         return (*tables[:3], self.laws.stages.of_members) if self.has_laws else tables

@@ -227,6 +227,9 @@ class ReferenceSeries:
     def tree_hybrid(self, q: Array, v: Array, tau_series: Array, a_series: Array, mask: Array, pushes: Sequence[Push]) -> None:
         """Leave it to `titop.solvers.series.causality`, which goes order by order."""
 
+    def shared_inverse(self, q: Array, v_series: Array, pushes: Sequence[Push], driven: Array, actuated: Array) -> Array | None:
+        """Leave it to `titop.solvers.series.causality`."""
+
     def equation_series(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> EquationSeries:
         tree, nv = MovingTree(self._passes, q, v_series), self._passes.nv
         efforts, pressing = tree.acting(pushes)

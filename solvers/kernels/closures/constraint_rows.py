@@ -12,6 +12,7 @@ from titop.blocks.basics.choices import everywhere, rounded, select
 from titop.blocks.basics.tolerances import CANCELLED, CONSISTENT, OPEN, SAME
 from titop.blocks.laws.vectors import cross3, dot3, times, transposed
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.stages import value_of
 from titop.solvers.kernels.ports.loads import push_port
 from titop.solvers.kernels.ports.port_motion import relative_pose, twist_of_port
 from titop.solvers.kernels.spatial.algebra import dot, six, three, transport
@@ -48,7 +49,7 @@ def constraints(system, state, rooms, error, jacobian, bias):
             error[k] = 0.0 if ints[row + c, layout.SLIPS] else _value(floats, row + c, placed, form)
             second = dot(E1, A1) + dot(E2, A2) + bias_of(floats, row + c, placed, form, V1, V2, E2)
             at_rest = abs(second) < CANCELLED * (_terms(E1, A1) + _terms(E2, A2))  # where both ports have gravity's
-            bias[k] = select(at_rest, 0.0, second)
+            bias[k] = select(at_rest, second - value_of(second), second)
             if jacobian.shape[0] > 0:
                 for j in range(jacobian.shape[1]):
                     jacobian[k, j] = 0.0

@@ -24,7 +24,7 @@ from titop.solvers.kernels.closures.following import fold_rows, leaders_lengths,
 from titop.solvers.kernels.closures.independent_rows import choose_rows, longest_row
 from titop.solvers.kernels.equations.whole_passes import status_of_rows
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.stages import entry_at, lane_count, put_entry_at
+from titop.solvers.kernels.interface.stages import entry_at, is_within, lane_count, larger, put_entry_at, sizes
 from titop.solvers.kernels.tree.factor import solve_symmetric
 from titop.solvers.native.kernel import helper, shared
 
@@ -175,24 +175,24 @@ def split_constraints(loops, floats, jacobian, ones, unknown, least):
 def take_least(split, first, end, unknown, ones, x, carried):
     """Replace efforts that are needed (n x m) by the least ones where they are `unknown`.
 
-    Adds to `carried` (k x m) how many times each orthogonal row is subtracted; returns the largest effort that is left where it
-    is known, over the largest needed, both on what counts as one of each coordinate (`ones`).
+    Adds to `carried` (k x m) how many times each orthogonal row is subtracted; tells whether the largest effort that is left
+    where it is known is rounding beside the largest needed, both on what counts as one of each coordinate (`ones`).
     """
     greatest = left = 0.0
     n, m = x.shape
     for j in range(n):
         for c in range(m):
-            greatest = max(greatest, abs(x[j, c] * ones[j]))
+            greatest = larger(greatest, sizes(x[j, c] * ones[j]))
             if not unknown[j]:
                 x[j, c] *= ones[j]
     take_out(split, unknown, False, 0, first, x, carried)
     for j in range(n):
         if not unknown[j]:
             for c in range(m):
-                left = max(left, abs(x[j, c]))
+                left = larger(left, sizes(x[j, c]))
                 x[j, c] = 0.0
     take_out(split, unknown, True, first, end, x, carried)
-    return left / select(greatest > 0.0, greatest, 1.0)
+    return is_within(left, BALANCED * greatest)
 
 
 @shared
@@ -212,7 +212,7 @@ def share_least(loops, floats, unknown, driven, rates, rows, efforts, tau):
     split, first, end = split_constraints(loops, floats, jacobian, ones, unknown, True)
     if end < 0:
         return layout.SINGULAR
-    if not everywhere(take_least(split, first, end, unknown, ones, needed, np.zeros((k, 1), tau.dtype)) <= BALANCED):
+    if not everywhere(take_least(split, first, end, unknown, ones, needed, np.zeros((k, 1), tau.dtype))):
         return layout.SINGULAR
     for j in range(n):
         tau[j] = needed[j, 0]
@@ -315,7 +315,7 @@ def find_multipliers(loops, floats, jacobian, weights, known, needed, multiplier
     for j in range(n):
         left[j, 0] = needed[j]
     split, first, end = split_constraints(loops, floats, jacobian, ones, unknown, True)
-    if end < 0 or not everywhere(take_least(split, first, end, unknown, ones, left, carried) <= BALANCED):
+    if end < 0 or not everywhere(take_least(split, first, end, unknown, ones, left, carried)):
         return False
     write_multipliers(split, end, carried, multipliers)
     return end == k or _share_with_others(split, end, jacobian, weights, ones, unknown, not known, multipliers)

@@ -1,6 +1,6 @@
 """What Python calls. Each entry returns a status (see `titop.solvers.kernels.interface.layout`).
 
-- `pair`: kernels for rigid systems and for all, from one function;
+- `pair`: kernels for rigid systems and for all, from one function, and for motions;
 - `dynamics_entries`, `hybrid_entries`, `closure_entries`: dynamics in any causality; `derivative_entries`,
   `directional_entries`, `series_entries`: their derivatives;
 - `state_entries`: states of the first order, and derivatives of their rates;

@@ -20,13 +20,7 @@ from titop.solvers.kernels.closures.closed_derivatives import (
 from titop.solvers.kernels.closures.closed_passes import constrained, constrained_rooms, efforts_and_constraints
 from titop.solvers.kernels.closures.constraint_rows import opening
 from titop.solvers.kernels.closures.following import number_rows, ones_of
-from titop.solvers.kernels.closures.least_norm import (
-    BALANCED,
-    complete_motion,
-    split_constraints,
-    take_least,
-    write_multipliers,
-)
+from titop.solvers.kernels.closures.least_norm import complete_motion, split_constraints, take_least, write_multipliers
 from titop.solvers.kernels.derivatives.tree_derivatives import port_slopes
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.linearise import (
@@ -293,7 +287,7 @@ def shared_derivatives(paths, loops, unknown, ints, floats, numbers, stages, dri
     split, first, end = split_constraints(loops, loaded, jacobian, ones, unknown, True)
     if end != loops[0, layout.WHOLE_RANK]:
         return layout.SINGULAR
-    if not everywhere(take_least(split, first, end, unknown, ones, needed, carried) <= BALANCED):
+    if not everywhere(take_least(split, first, end, unknown, ones, needed, carried)):
         return layout.SINGULAR
     rows, turning = np.empty((4, k, n), q.dtype), np.empty((0, n), q.dtype)
     write_multipliers(split, end, carried, multipliers)

@@ -7,9 +7,14 @@ from functools import cache
 from types import FunctionType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from titop.solvers.kernels.closures.closed_derivatives import with_forces
-from titop.solvers.native.kernel import Kernel, StageHelper
-from titop.solvers.native.signatures import IN_LANES, INTEGER, OF_MEMBERS, SINGLE, Signature, Type
+from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.stages import floats_at, integral, jet_type, place_of
+from titop.solvers.kernels.tree.kinematics import write_rates
+from titop.solvers.native.kernel import Kernel, StageHelper, helper, shared
+from titop.solvers.native.signatures import CUBE, FLOATS, IN_LANES, INTEGER, OF_MEMBERS, ORDERS, SINGLE, Signature, Type
 
 #: Arguments that kernels for rigid systems, and for systems without closures and gears, do without.
 _OF_LAWS = ("numbers", "stages")
@@ -100,3 +105,116 @@ def under_forces(stacked: Pair) -> Pair:
         return Kernel(function, plain.signature._replace(arguments=arguments), form=IN_LANES)
 
     return Pair(kernel(stacked.rigid), kernel(stacked.mixed))
+
+
+@helper
+def put_derivatives(derivatives, first, jets):
+    """Turn derivatives (orders, n), from the row `first` on, into jets (n); derivatives that are not given are zero."""
+    coefficients = floats_at(place_of(jets), jets.size, ORDERS)
+    for j in range(jets.size):
+        scale = 1.0
+        for k in range(ORDERS):
+            scale /= max(k, 1)
+            coefficients[j, k] = scale * derivatives[first + k, j] if first + k < derivatives.shape[0] else 0.0
+
+
+@helper
+def take_derivatives(jets, derivatives):
+    """Turn jets (n) into derivatives (orders, n)."""
+    coefficients, scale = floats_at(place_of(jets), jets.size, ORDERS), 1.0
+    for k in range(derivatives.shape[0]):
+        scale *= max(k, 1)
+        for j in range(jets.size):
+            derivatives[k, j] = scale * coefficients[j, k]
+
+
+@helper
+def move(accelerations, v):
+    """Let velocities change by accelerations: each time one more order is right."""
+    for j in range(v.size):
+        v[j] = integral(v[j], accelerations[j])
+
+
+@shared
+def configuration_along(ints, q, v):
+    """Return configurations as jets, from where they begin and the velocities' jets."""
+    along, rates = np.empty(q.size, jet_type()), np.empty(q.size, jet_type())
+    for j in range(q.size):
+        along[j] = q[j]
+    for _ in range(ORDERS - 1 if q.size > v.size else 1):  # each pass makes one more order right
+        write_rates(ints, along, v, rates)
+        for j in range(q.size):
+            along[j] = integral(along[j], rates[j])
+    return along
+
+
+#: A function of stacked states along motions, in jets (see `titop.solvers.native.jets`), from one of single states.
+_ALONG = """
+def {name}({arguments}):
+    n, orders = v_series.shape[2], {first}_series.shape[1]
+    if q_0.shape[1] != ints[0, layout.NQ] or n != ints[0, layout.NV] or orders > ORDERS or {misfit}:
+        return layout.WRONG_SIZE
+    {rooms}
+    for row in range(q_0.shape[0]):
+        put_derivatives(v_series[row], 0, v)
+        {puts}
+        for _ in range({passes}):
+            q = configuration_along(ints, q_0[row], v)
+            {loads}
+            status = function({called})
+            if status != layout.OK:
+                return status
+            {moves}
+        {takes}
+    return layout.OK
+"""
+
+
+@cache
+def along(of_one: Pair, loaded: bool = False) -> Pair:
+    """Return the kernels of stacked states along motions: results with their derivatives.
+
+    After its tables a kernel takes q (n, nq), velocities with their derivatives (n, rows, nv), the first alone being read where
+    accelerations are results, efforts likewise, if any, where `loaded` the forces (n, rows, 6 k) at the last loads, and
+    arrays for each result (n, orders, size).
+    """
+
+    def kernel(plain: Kernel) -> Kernel:
+        code, name = plain.function.__code__, f"{plain.function.__name__}_along{'_loaded' if loaded else ''}"
+        names, kinds = code.co_varnames[: code.co_argcount], plain.signature.arguments
+        tables = {at: kind for at, kind in zip(names, kinds, strict=True) if not kind.stacked}
+        results = [at for at, kind in zip(names, kinds, strict=True) if kind.stacked == "written"]
+        given = [at for at, kind in zip(names, kinds, strict=True) if kind.stacked == "read" and at not in "qva"]
+        sought = next((at for at in ("accelerations", "a") if at in results), None)
+        known = {"matrix": "(n, n)", "sides": "(3, loops[0, layout.ROWS])", "jacobian": "(loops[0, layout.ROWS], n)"}
+        shapes = {at: known.get(at, f"(1, {at}_series.shape[2])") for at in results}
+        shapes = {at: shapes[at] if kind.ndim > 1 else "n" for at, kind in zip(names, kinds, strict=True) if kind.stacked}
+        puts = [f"put_derivatives({at}_series[row], 0, {at})" for at in given]
+        puts += ["put_derivatives(v_series[row], 1, a)"] if "a" in names and "a" not in results else []
+        forces, with_loads = ["forces"] if loaded else [], "loaded = with_forces(floats, forces, q)"
+        puts += ["put_derivatives(forces_series[row], 0, forces)"] if loaded else []
+        rooms = [f"{at} = np.empty({shape}, jet_type())" for at, shape in (shapes | {"v": "n"}).items() if at != "q"]
+        rooms += ["forces = np.empty((forces_series.shape[2] // 6, 6), jet_type())"] if loaded else []
+        series = ["v", *given, *forces, *results]
+        misfits = [f"{at}_series.shape[0] != q_0.shape[0]" for at in series]
+        misfits += [f"{at}_series.shape[2] != n" for at in series if shapes.get(at) == "n"]
+        misfits += [f"{at}_series.shape[1] != orders" for at in results]
+        text = _ALONG.format(
+            name=name,
+            arguments=", ".join([*tables, "q_0", *(f"{at}_series" for at in series)]),
+            first=results[0],
+            misfit=" or ".join(misfits),
+            rooms="\n    ".join(rooms),
+            puts="\n        ".join(puts),
+            passes="orders" if sought else "1",
+            loads=with_loads if loaded else "",
+            called=", ".join("loaded" if loaded and at == "floats" else at for at in names),
+            moves=f"move({sought}, v)" if sought else "",
+            takes="\n        ".join(f"take_derivatives({at}, {at}_series[row])" for at in results),
+        )
+        within = {**globals(), "layout": layout, "function": StageHelper(plain.function)}
+        exec(text, within)
+        within[name].made_of, within[name].__module__ = text, plain.function.__module__
+        return Kernel(within[name], Signature((*tables.values(), FLOATS, *[CUBE] * len(series))))
+
+    return Pair(kernel(of_one.rigid), kernel(of_one.mixed))

@@ -141,6 +141,13 @@ entry_at: Any = Intrinsic("entry_at", lambda array, first, k: array.reshape(-1)[
 put_entry_at: Any = Intrinsic("put_entry_at", lambda array, first, k, x: array.reshape(-1).__setitem__(int(first + k), x))
 lane_count: Any = Intrinsic("lane_count", lambda array: 1)
 complex_type: Any = Intrinsic("complex_type")
+jet_type: Any = Intrinsic("jet_type")
+integral: Any = Intrinsic("integral")
+sizes: Any = Intrinsic("sizes", abs)
+larger: Any = Intrinsic("larger", max)
+is_within: Any = Intrinsic("is_within", lambda x, y: x <= y)
+value_of: Any = Intrinsic("value_of", lambda x: x)
+circular: Any = Intrinsic("circular", lambda x, y, slope: y)
 
 
 @helper

@@ -25,6 +25,7 @@ from titop.solvers.kernels.interface.stages import (
     lane_count,
     place_of,
     row_at,
+    value_of,
     vector_at,
 )
 from titop.solvers.kernels.ports.port_motion import port_pose, twist_of_port
@@ -158,13 +159,14 @@ def _size(x):
 @helper
 def _placed(law, o, count, r, rounding):
     """Return the place r, or the last of `count` places before that is no further away than `rounding`."""
-    x, y, z = r
+    x, y, z = value_of(r[0]), value_of(r[1]), value_of(r[2])
+    a, b, c = x, y, z
     for k in range(count):
         at = o + layout.MOTION_SIZE * k
-        before = law[0, at], law[0, at + 1], law[0, at + 2]
-        near = _size((before[0] - r[0], before[1] - r[1], before[2] - r[2])) <= rounding
+        before = value_of(law[0, at]), value_of(law[0, at + 1]), value_of(law[0, at + 2])
+        near = _size((before[0] - a, before[1] - b, before[2] - c)) <= rounding
         x, y, z = select(near, before[0], x), select(near, before[1], y), select(near, before[2], z)
-    return x, y, z
+    return x + (r[0] - a), y + (r[1] - b), z + (r[2] - c)
 
 
 @helper

@@ -30,9 +30,10 @@ def rotation_log(m):
         z = select(first, z, select(second, b, select(third, c, k)))
     back = w.real < 0.0
     x, y, z, w = select(back, -x, x), select(back, -y, y), select(back, -z, z), select(back, -w, w)
-    sine = np.sqrt(x * x + y * y + z * z)
-    small, part = sine.real < CENTRAL_STEP * w.real, sine / w
-    scale = 2.0 / w * (1.0 - part * part / 3.0)
+    square = x * x + y * y + z * z
+    sine = np.sqrt(square)
+    small = sine.real < CENTRAL_STEP * w.real
+    scale = 2.0 / w * (1.0 - square / (w * w) / 3.0)
     if not everywhere(small):
         scale = select(small, scale, 2.0 * _angle(sine, w) / sine)
     return scale * x, scale * y, scale * z
@@ -81,10 +82,10 @@ def log_rate_bias(phi, w):
 @helper
 def quaternion_log(x, y, z, w):
     """Return the rotation vector of a unit quaternion, with an angle of at most pi."""
-    sine, side = math.sqrt(x * x + y * y + z * z), select(w < 0.0, -1.0, 1.0)
-    w = side * w
-    small, part = sine < CENTRAL_STEP * w, sine / w
-    scale = 2.0 / w * (1.0 - part * part / 3.0)
+    square, side = x * x + y * y + z * z, select(w < 0.0, -1.0, 1.0)
+    sine, w = math.sqrt(square), side * w
+    small = sine < CENTRAL_STEP * w
+    scale = 2.0 / w * (1.0 - square / (w * w) / 3.0)
     if not everywhere(small):
         scale = select(small, scale, 2.0 * math.atan2(sine, w) / sine)
     return side * scale * x, side * scale * y, side * scale * z

@@ -6,13 +6,19 @@ import math
 
 from titop.blocks.basics.choices import everywhere, rounded, select
 from titop.blocks.programs.turning_numbers import COSINE, FAR, HALF_PI, SINE
-from titop.solvers.kernels.interface.stages import fused
+from titop.solvers.kernels.interface.stages import circular, fused, value_of
 from titop.solvers.native.kernel import helper
 
 
 @helper
 def sine_and_cosine(x):
     """Return sine and cosine of an angle, less than a unit in the last place off."""
+    sine, cosine = _of_number(value_of(x))
+    return circular(x, sine, cosine), circular(x, cosine, -sine)
+
+
+@helper
+def _of_number(x):
     k = rounded(x * 0.6366197723675814)
     near, rest = fused(-k, HALF_PI[0], x), k * HALF_PI[1]  # the first without an error
     y = near - rest

@@ -21,7 +21,7 @@ def test_efforts_are_split_into_the_least_and_what_constraints_carry() -> None:
     split, first, end = least_norm.split_constraints(loops, floats, jacobian, np.ones(N), unknown, True)
     assert (first, end) == (0, ROWS)
     x, carried = needed.copy(), np.zeros((ROWS, 2))
-    assert least_norm.take_least(split, first, end, unknown, np.ones(N), x, carried) == 0.0
+    assert least_norm.take_least(split, first, end, unknown, np.ones(N), x, carried)
     multipliers, *_ = np.linalg.lstsq(jacobian.T, needed, rcond=None)
     np.testing.assert_allclose(x, needed - jacobian.T @ multipliers, **ROUNDING)
     found = np.empty(ROWS)
@@ -38,7 +38,7 @@ def test_known_efforts_are_carried_whole_before_others_are_least() -> None:
     split, first, end = least_norm.split_constraints(loops, floats, jacobian, np.ones(N), unknown, True)
     assert (first, end) == (5, 6)  # one row is left that acts on the two alone
     x, carried = needed[:, None].copy(), np.zeros((6, 1))
-    assert least_norm.take_least(split, first, end, unknown, np.ones(N), x, carried) < 1e-12
+    assert least_norm.take_least(split, first, end, unknown, np.ones(N), x, carried)
     multipliers = np.empty(6)
     least_norm.write_multipliers(split, end, carried, multipliers)
     np.testing.assert_allclose(x[:, 0] + jacobian.T @ multipliers, needed, rtol=0, atol=1e-10)
@@ -46,6 +46,9 @@ def test_known_efforts_are_carried_whole_before_others_are_least() -> None:
     free = np.linalg.svd(jacobian[:, ~unknown].T)[2][-1] @ jacobian  # what moves nothing but the two
     assert abs(x[:, 0] @ free) < 1e-10
     assert np.linalg.norm(x) < np.linalg.norm(acting)
+    fewer, few_floats, _ = no_gears(3)  # three rows do not carry what five efforts lack
+    split, first, end = least_norm.split_constraints(fewer, few_floats, jacobian[:3], np.ones(N), unknown, True)
+    assert not least_norm.take_least(split, first, end, unknown, np.ones(N), needed[:, None].copy(), np.zeros((3, 1)))
 
 
 def test_dependent_rows_are_told() -> None:
