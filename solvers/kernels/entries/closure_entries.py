@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from titop.blocks.basics.choices import everywhere
-from titop.blocks.basics.tolerances import BALANCED
 from titop.solvers.kernels.closures.closed_passes import constrained, constrained_rooms, constraints_at, efforts_and_constraints
 from titop.solvers.kernels.closures.closing import closing_step, to_nearest
 from titop.solvers.kernels.closures.closure_derivatives import write_closure_wrenches
@@ -146,7 +145,7 @@ def least_shares(loops, unknown, ints, floats, numbers, stages, q, v, needed, re
     for row in range(m):
         for j in range(n):
             columns[j, row] = needed[row, j]
-    if not everywhere(take_least(split, first, end, unknown, ones, columns, np.zeros((k, m), q.dtype)) <= BALANCED):
+    if not everywhere(take_least(split, first, end, unknown, ones, columns, np.zeros((k, m), q.dtype))):
         return layout.SINGULAR
     for row in range(m):
         for j in range(n):

@@ -134,21 +134,25 @@ def take_law(ints, law, i, work):
 
 @helper
 def _eliminate_axial(ints, floats, i, bias, along, work, row):
-    """Write U and 1 / D of a coordinate along and about z; return D (infinite for an imposed motion) and the joint's wrench."""
+    """Write U and 1 / D of a coordinate along and about z; return D (infinite for an imposed motion) and the joint's wrench.
+
+    The world takes no wrench: for a joint on it, what is returned in its place is not complete.
+    """
     inertia, k, p, w = inertia_of(work, row), ints[i, layout.V], floats[i, layout.LINEAR], floats[i, layout.ANGULAR]
     (_, _, azz, _, axz, ayz), (_, _, b02, _, _, b12, b20, b21, b22), (_, _, czz, _, cxz, cyz) = inertia
-    gamma = coriolis(ints, floats, i, six(work, i, layout.TWIST), along.v, k)
     u = (p * axz + w * b02, p * ayz + w * b12, p * azz + w * b22, p * b20 + w * cxz, p * b21 + w * cyz, p * b22 + w * czz)
-    turned = plus(bias, inertia_times(*inertia, gamma))
     put_six(work, i, layout.U, u)
+    gamma = coriolis(ints, floats, i, six(work, i, layout.TWIST), along.v, k)
     if along.imposed is not None and along.imposed[k]:
         work[i, layout.PIVOT] = 0.0
-        return np.inf, plus(turned, scaled(along.a[k], u))
+        return np.inf, plus(plus(bias, inertia_times(*inertia, gamma)), scaled(along.a[k], u))
     pivot = p * u[2] + w * u[5] + floats[i, layout.ARMATURE]
     inverse = 1.0 / pivot
     rest = along.effort[k] - (p * bias[2] + w * bias[5])
     work[i, layout.PIVOT], work[i, layout.REST_EFFORT] = inverse, rest
-    return pivot, plus(turned, scaled(inverse * (rest - dot(u, gamma)), u))
+    if ints[i, layout.PARENT] == 0:
+        return pivot, bias
+    return pivot, plus(plus(bias, inertia_times(*inertia, gamma)), scaled(inverse * (rest - dot(u, gamma)), u))
 
 
 @helper
