@@ -192,13 +192,12 @@ def write_columns(rod, small, columns):
             x, y, z = three(rod.kept, 0, rods.kept_place(begin) + 9)
             a, b, c = three(rod.kept, 0, rods.kept_place(end) + 9)
             write_moved(rod, k, small)
-            at = 6 * n * begin, columns, 6 * n * end
-            add_moved(rod, rods.step_at(rod, k), small, 0, columns, *at, (a - x, b - y, c - z))
+            add_moved(rod, rods.step_at(rod, k), small, 0, columns, 6 * n * begin, 6 * n * end, (a - x, b - y, c - z))
 
 
 @helper
-def add_moved(rod, o, table, at, x, s, t, to, by):
-    """Write to ``t[0, to]`` the 6 x n matrix at ``x[0, s]`` and, added, what a table makes of the shapes of the step at `o`.
+def add_moved(rod, o, table, at, x, s, to, by):
+    """Write to ``x[0, to]`` the 6 x n matrix at ``x[0, s]`` and, added, what a table makes of the shapes of the step at `o`.
 
     If the first is an S, about a point from which the second's is apart `by` so much, it is moved there (None: it is not).
     Coordinates of one component, which follow each other, share what a unit of strain does; that of a shift has three rows.
@@ -219,7 +218,7 @@ def add_moved(rod, o, table, at, x, s, t, to, by):
                 w0, w1 = w0 + f * here[3] + g * there[3], w1 + f * here[4] + g * there[4]
                 w2 = w2 + f * here[5] + g * there[5]
             v0, v1 = v0 + f * here[0] + g * there[0], v1 + f * here[1] + g * there[1]
-            put_column(t, to, n, j, (v0, v1, v2 + f * here[2] + g * there[2], w0, w1, w2))
+            put_column(x, to, n, j, (v0, v1, v2 + f * here[2] + g * there[2], w0, w1, w2))
         begin = stop
 
 
@@ -321,7 +320,7 @@ def write_columns_at_base(rod, tables, small, columns):
             v0, v1, v2, w0, w1, w2 = six(small, 0, 6 * d)
             a, b, c = cross(x, y, z, w0, w1, w2)
             put_six(tables, 0, TABLE * k + 6 * d, (v0 + a, v1 + b, v2 + c, w0, w1, w2))
-        add_moved(rod, o, tables, TABLE * k, columns, size * rods.start_of(rod, k), columns, size * (k + 1), None)
+        add_moved(rod, o, tables, TABLE * k, columns, size * rods.start_of(rod, k), size * (k + 1), None)
 
 
 @helper
@@ -335,7 +334,7 @@ def move_columns(rod, tables, columns):
             begin, end = ROWS * n * rods.start_of(rod, k), ROWS * n * (k + 1)
             for r in range(3):
                 at = TABLE * k if r == 0 else other + TABLE * (r - 1)
-                add_moved(rod, rods.step_at(rod, k), tables, at, columns, begin + 6 * n * r, columns, end + 6 * n * r, None)
+                add_moved(rod, rods.step_at(rod, k), tables, at, columns, begin + 6 * n * r, end + 6 * n * r, None)
 
 
 @helper
@@ -366,7 +365,7 @@ def press_columns(rod, rows, tables, columns, wrenches, small, slopes):
             put_wide_product(small, pressed, tables, TABLE * k, (12, 6, 1), wrenches, beyond, n)
             for r in range(2):
                 to = pressed + size * r
-                add_moved(rod, o, tables, other + TABLE * r, small, to, small, to, None)
+                add_moved(rod, o, tables, other + TABLE * r, small, to, to, None)
             first, second = o + rods.SHAPES, o + rods.SHAPES + n
             for j in range(n):
                 c = pressed + n * int(numbers[0, rods.COMPONENTS + j])

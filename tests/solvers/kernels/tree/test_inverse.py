@@ -28,7 +28,7 @@ def test_efforts_of_a_double_pendulum() -> None:
     q, v, a, tau = np.array([0.4, 0.9]), np.array([1.1, -0.6]), np.array([0.3, 2.0]), np.zeros(2)
     work, state = np.empty((len(system.ints), layout.INVERSE_COLUMNS)), State(q, v)
     tables = Tables(system.ints, system.floats, None, None, None)
-    assert kinematics.outward_twists(tables, state, work) == layout.OK
+    assert kinematics.outward_twists(tables, state, work, layout.UNKNOWN) == layout.OK
     assert inverse.outward_motions(tables, state, a, work, layout.KNOWN) == layout.OK
     assert inverse.inward_wrenches(tables, state, a, work, tau) == layout.OK
     (m1, m2), p, w, b = MASSES, np.cumsum(q), np.cumsum(v), np.cumsum(a)

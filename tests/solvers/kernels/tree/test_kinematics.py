@@ -18,7 +18,7 @@ def test_twists_are_those_of_the_reference_engine() -> None:
     packed = Packed(0, AXIAL, bodies=8, base="fixed")
     work = np.full((len(packed.ints), layout.INVERSE_COLUMNS), np.nan)
     tables = Tables(packed.ints, packed.floats, None, None, None)
-    assert kinematics.outward_twists(tables, State(packed.q, packed.v), work) == layout.OK
+    assert kinematics.outward_twists(tables, State(packed.q, packed.v), work, layout.UNKNOWN) == layout.OK
     for body in packed.model.body_names:
         found = work[packed.system.tables.elements[body], layout.TWIST :][:6]
         own = np.linalg.solve(adjoint(*packed.body_pose(body)), found)
