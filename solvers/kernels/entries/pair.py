@@ -46,7 +46,7 @@ class Pair(NamedTuple):
 def pair(
     *arguments: Type, result: Type = INTEGER, whole: bool = False, closed: bool | None = None, lanes: bool = True
 ) -> Callable[[Callable[..., Any]], Pair]:
-    """Return a decorator that makes a function of such arguments a `Pair`, of no stacks without `lanes`; see `Kernel` of `whole`.
+    """Return a decorator that makes a function of such arguments a `Pair`, of no stacks without `lanes`; see `Kernel`.
 
     Without asking for `LAWS` or for tables of laws it has one kernel, which is both.
     A function that asks for `CLOSED` as well has a pair for systems that are `closed`, by rigid closures or gears, and one for
