@@ -11,10 +11,12 @@ import pytest
 
 import titop as tt
 from tests.blocks.interactions.touching_systems import LOSSES, two_bodies
+from tests.blocks.surroundings.orbiting import satellite
 from tests.closed_systems import closed_four_bar, four_bar, geared_hand, random_closed_tree
 from tests.flexible import random_body as random_panel
 from tests.refusals import refusal
 from tests.systems import Array, random_body, random_pose
+from titop.solvers.engines.compiled import law_tables
 from titop.solvers.native.signatures import ORDERS
 
 State = tuple[tt.System, Array, Array]
@@ -273,3 +275,12 @@ def test_blocks_in_python_are_left_to_the_reference() -> None:
     motion = np.ones((4, 1))
     expected = s.resolve("reference").inverse_dynamics_series([0.3], motion)
     np.testing.assert_allclose(m.inverse_dynamics_series([0.3], motion), expected, rtol=1e-12)
+
+
+def test_no_law_is_compiled_where_another_has_no_derivatives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first call would wait for it in vain."""
+    compiled: list[Any] = []
+    monkeypatch.setattr(law_tables, "_compiles", lambda stage: bool(compiled.append(stage)) or True)
+    calls: Any = satellite().resolve().mechanism.engine.calls  # type: ignore[attr-defined]
+    assert not calls.along.serves
+    assert not compiled
