@@ -54,7 +54,7 @@ def _from_box(x: Any, y: Any, z: Any, a: Any, b: Any, c: Any) -> tuple[Any, Vect
     return select(outside, apart, select(first, u, select(second, v, w))), (p * e, q * f, s * g)
 
 
-def _slope(numbers: Any, c: Any, u: Any, s: Any) -> Any:
+def slope(numbers: Any, c: Any, u: Any, s: Any) -> Any:
     """Return what the distance grows by along a line, at c + s u."""
     _, n = distance(numbers, (c[0] + s * u[0], c[1] + s * u[1], c[2] + s * u[2]))
     return n[0] * u[0] + n[1] * u[1] + n[2] * u[2]
@@ -75,16 +75,22 @@ def nearest(numbers: Any, c: Any, u: Any, half: Any, order: int) -> Any:
     half : float, m
     order : int
     """
-    p, e, low, high = (c[0].real, c[1].real, c[2].real), (u[0].real, u[1].real, u[2].real), -half, half
-    for _ in range(HALVINGS):
-        s = 0.5 * (low + high)
-        rises = _slope(numbers, p, e, s) + LEVEL * s / half > 0.0
-        low, high = select(rises, low, s), select(rises, s, high)
-    s = 0.5 * (low + high)
-    bend = _slope(numbers, p, e, s + 1j * COMPLEX_STEP).imag / COMPLEX_STEP + LEVEL / half
-    within = select((_slope(numbers, p, e, -half) < LEVEL) & (_slope(numbers, p, e, half) > -LEVEL), 1.0, 0.0)
+    s, share = lowest(numbers, (c[0].real, c[1].real, c[2].real), (u[0].real, u[1].real, u[2].real), half)
     place = s + 0.0 * c[0]
     for _ in range(order):
-        left = _slope(numbers, c, u, place) + LEVEL * place / half
-        place = place - within * (left - left.real) / bend
+        left = slope(numbers, c, u, place) + LEVEL * place / half
+        place = place - share * (left - left.real)
     return place
+
+
+def lowest(numbers: Any, p: Any, e: Any, half: Any) -> tuple[Any, Any]:
+    """Return the same s for real numbers, and what it falls by where the slope of the distance there grows by one (m)."""
+    low, high = -half, half
+    for _ in range(HALVINGS):
+        s = 0.5 * (low + high)
+        rises = slope(numbers, p, e, s) + LEVEL * s / half > 0.0
+        low, high = select(rises, low, s), select(rises, s, high)
+    s = 0.5 * (low + high)
+    bend = slope(numbers, p, e, s + 1j * COMPLEX_STEP).imag / COMPLEX_STEP + LEVEL / half
+    within = select((slope(numbers, p, e, -half) < LEVEL) & (slope(numbers, p, e, half) > -LEVEL), 1.0, 0.0)
+    return s, within / bend

@@ -90,7 +90,7 @@ def inverse_dynamics_series(
     """
     if actuated is None and _is_plain(wrenches, u, twists, v_series) and v_series.ndim == 2:
         try:
-            rows = len(v_series) - 1 if order is None else order + 1
+            rows = len(v_series) - 1 if order is None else _read_order(order) + 1
             result = np.empty((rows, model.nv)) if out is None else out
             if len(result) == rows and model._calls.inverse_dynamics_series(q, v_series[: rows + 1], result) == DONE:
                 return result
@@ -154,7 +154,7 @@ def forward_dynamics_series(
     if _is_plain(wrenches, u, twists, tau_series):
         try:
             result = np.empty(tau_series.shape) if out is None else out
-            if len(result) == len(tau_series) and model._calls.forward_dynamics_series(q, v, tau_series, result) == DONE:
+            if 0 < len(result) == len(tau_series) and model._calls.forward_dynamics_series(q, v, tau_series, result) == DONE:
                 return result
         except TypeError:
             pass
@@ -220,7 +220,7 @@ def hybrid_dynamics_series(
         try:
             kernel = model._calls.kernels["hybrid_dynamics_series", names_key(prescribed)]
             given = q, v, tau_series, a_series, accelerations, efforts
-            if len(a_series) == len(tau_series) and kernel is not None and kernel.call(*given) == DONE:
+            if 0 < len(a_series) == len(tau_series) and kernel is not None and kernel.call(*given) == DONE:
                 return accelerations, efforts
         except TypeError:
             pass
@@ -290,7 +290,8 @@ def _under_loads(
         count = len(q)
         if arrays[-1].ndim != 3 or any(len(array) != count for array in arrays):
             return []
-        rows = arrays[-1].shape[1] + more
+        if (rows := arrays[-1].shape[1] + more) < 1:
+            return []
         pushes, driven = stacked_series(mechanism.inputs, mechanism.ports, wrenches, u, count, rows)
         if "tau_series" in states:
             arrays[1] = arrays[1] + driven

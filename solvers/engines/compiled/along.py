@@ -63,7 +63,7 @@ class _AlongMotion(AlongKernel):
     """The kernel of a port's motion: of its results (orders, 18 or less) what is known."""
 
     def __init__(self, stacked: Stacked) -> None:
-        super().__init__(stacked, lambda *arrays: arrays)
+        super().__init__(stacked, _with_rates)
 
     def at_stack(self, *arrays: Array, threads: int | None = 1) -> int:
         *state, result = arrays
@@ -76,7 +76,11 @@ class _AlongMotion(AlongKernel):
 def _of_inverse(q: Array, v_series: Array, *rest: Array) -> tuple[Array, ...]:
     if v_series.ndim != 3 or v_series.shape[1] != rest[-1].shape[1] + 1:
         raise TypeError
-    return q, v_series, *rest
+    return _with_rates(q, v_series, *rest)
+
+
+def _with_rates(q: Array, v_series: Array, *rest: Array) -> tuple[Array, ...]:
+    return q, v_series, *rest[:-1], np.ascontiguousarray(v_series[:, 1:]), rest[-1]
 
 
 def _of_forward(q: Array, v: Array, tau_series: Array, *rest: Array) -> tuple[Array, ...]:
@@ -86,9 +90,9 @@ def _of_forward(q: Array, v: Array, tau_series: Array, *rest: Array) -> tuple[Ar
 
 
 def _of_hybrid(q: Array, v: Array, tau_series: Array, a_series: Array, *rest: Array) -> tuple[Array, ...]:
-    if min(tau_series.shape[1], a_series.shape[1]) < rest[-1].shape[1]:
+    if min(tau_series.shape[1], a_series.shape[1]) < rest[-1].shape[1] or v.shape[1:] != a_series.shape[2:]:
         raise TypeError
-    return q, np.concatenate([v[:, None], a_series], axis=1), tau_series, *rest
+    return q, np.concatenate([v[:, None], a_series], axis=1), tau_series, a_series, *rest
 
 
 class CompiledAlong:
@@ -158,8 +162,6 @@ class CompiledAlong:
             results[1][:] = given[2]
             given, results = given[:3], results[:1]
         stacked, forces = self._under(bound, pushes, len(given[0]), rows)
-        if stacked is None:
-            return False
         arguments = arrange(*given, *results)
         split = len(arguments) - len(results)
         if actuated is not None and not self._keeps_closed(*given[:2]):
@@ -173,23 +175,23 @@ class CompiledAlong:
     def equations(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> EquationSeries | None:
         """Return the terms of the tree's equations of motion at stacked states; None where it could not be done.
 
-        They are what inverse dynamics have more with gravity, and then with all that acts; of inertia, what they have beside
-        ``M a``.
+        They are inverse dynamics where coordinates change as they do, but no acceleration acts: without gravity, and what they
+        have more with it, and then with all that acts.
         """
         system, (count, rows, n) = self._system, (len(q), v_series.shape[1] - 1, v_series.shape[2])
-        if rows > ORDERS or not self.serves:
+        if rows > ORDERS or not self.serves or any(isinstance(push, OwnPush) for push in pushes):
             return None
-        q, v_series = np.ascontiguousarray(q), np.ascontiguousarray(v_series)
+        state = np.ascontiguousarray(q), np.ascontiguousarray(v_series)
+        at_rest = np.zeros((count, rows, n))
         inertial, bare, whole = np.empty((3, count, rows, n))
         mass, threads = np.empty((count, rows, n * n)), self._calls.threads
-        status = call_in_parts(threads, Bound.of(system.bare, dynamics_entries.whole_mass_matrix).along(), q, v_series, mass)
-        for of, part in ((system.inertial, inertial), (system.bare, bare)):
-            status |= call_in_parts(threads, Bound.of(of, dynamics_entries.inverse_dynamics).along(), q, v_series, part)
-        if status != DONE or not self.run(None, (q, v_series), pushes, (whole,)):
+        status = call_in_parts(threads, Bound.of(system.bare, dynamics_entries.whole_mass_matrix).along(), *state, mass)
+        for of, acting, part in ((system.inertial, (), inertial), (system.bare, (), bare), (system, pushes, whole)):
+            kernel, forces = self._under(Bound.of(of, dynamics_entries.inverse_dynamics), acting, count, rows)
+            status |= call_in_parts(threads, kernel, *state, at_rest, *forces, part)
+        if status != DONE:
             return None
-        matrices = mass.reshape(count, rows, n, n)
-        moved = _product(matrices, v_series[:, 1:])
-        return EquationSeries(matrices, inertial - moved, bare - inertial, whole - bare)
+        return EquationSeries(mass.reshape(count, rows, n, n), inertial, bare - inertial, whole - bare)
 
     def _keeps_closed(self, q: Array, v_series: Array) -> bool:
         """Tell whether motions keep loops closed at all orders."""
@@ -205,7 +207,7 @@ class CompiledAlong:
             all((here.max(axis=1) <= allowed_openings(*size)).all() for here, size in zip(openings, sizes, strict=True))
         )
 
-    def _under(self, bound: Bound, pushes: Sequence[Push], count: int, rows: int) -> tuple[Stacked | None, tuple[Array, ...]]:
+    def _under(self, bound: Bound, pushes: Sequence[Push], count: int, rows: int) -> tuple[Stacked, tuple[Array, ...]]:
         """Return the kernel under pushes, and what acts (count, rows, 6 k): at loads, and as inputs of interactions."""
         if not pushes:
             return bound.along(), ()

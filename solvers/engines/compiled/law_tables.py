@@ -158,7 +158,8 @@ class Stages:
         has_programs = any(isinstance(stage, ProgramCode) for *_, stage in self._stages)
         if has_programs or any(interaction_codes(acting.block) for acting in self._interactions):
             return False
-        return all(stage is not None and (block.compiled_law is None or _compiles(stage)) for block, stage in written)
+        known = [(block, stage) for block, stage in written if stage is not None]
+        return len(known) == len(written) and all(block.compiled_law is None or _compiles(stage) for block, stage in known)
 
     def _in_form(self, form: str) -> Array:
         addresses, count = np.zeros_like(self.addresses), len(self._generals)

@@ -203,7 +203,7 @@ def implicit_equations(
     return min(status, min(status_of_rows(mass), status_of_rows(jacobian)))
 
 
-@pair(INTS, INTS, FLOATS, FLOATS, INTS, STATE, STATE, RESULT_ROWS, RESULT_ROWS)
+@pair(INTS, INTS, FLOATS, FLOATS, INTS, STATE, STATE, RESULT_ROWS, RESULT_ROWS, lanes=False)
 def constraint_rows(loops, ints, floats, numbers, stages, q, v, sides, jacobian):
     """The values and the bias of all constraints into the first `sides` (3 x k), and their Jacobian (k x nv)."""
     tables = Tables(ints, floats, numbers, stages, np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None)

@@ -44,9 +44,9 @@ class Pair(NamedTuple):
 
 
 def pair(
-    *arguments: Type, result: Type = INTEGER, whole: bool = False, closed: bool | None = None
+    *arguments: Type, result: Type = INTEGER, whole: bool = False, closed: bool | None = None, lanes: bool = True
 ) -> Callable[[Callable[..., Any]], Pair]:
-    """Return a decorator that makes a function of such arguments a `Pair`; see `Kernel` of `whole`.
+    """Return a decorator that makes a function of such arguments a `Pair`, of no stacks without `lanes`; see `Kernel`.
 
     Without asking for `LAWS` or for tables of laws it has one kernel, which is both.
     A function that asks for `CLOSED` as well has a pair for systems that are `closed`, by rigid closures or gears, and one for
@@ -70,7 +70,7 @@ def pair(
             return rigid, kernel(f"{title}_of_all", True, form) if has_laws else rigid
 
         own = {kind.stacked for kind in arguments} - {""}
-        forms = IN_LANES if own - {"table"} else None, OF_MEMBERS if "table" in own else None
+        forms = IN_LANES if lanes and own - {"table"} else None, OF_MEMBERS if "table" in own else None
         return Pair(*both(SINGLE), *(form and Pair(*both(form)) for form in forms))
 
     return decorate
@@ -108,14 +108,14 @@ def under_forces(stacked: Pair) -> Pair:
 
 
 @helper
-def put_derivatives(derivatives, first, jets):
-    """Turn derivatives (orders, n), from the row `first` on, into jets (n); derivatives that are not given are zero."""
+def put_derivatives(derivatives, jets):
+    """Turn derivatives (orders, n) into jets (n); derivatives that are not given are zero."""
     coefficients = floats_at(place_of(jets), jets.size, ORDERS)
     for j in range(jets.size):
         scale = 1.0
         for k in range(ORDERS):
             scale /= max(k, 1)
-            coefficients[j, k] = scale * derivatives[first + k, j] if first + k < derivatives.shape[0] else 0.0
+            coefficients[j, k] = scale * derivatives[k, j] if k < derivatives.shape[0] else 0.0
 
 
 @helper
@@ -156,7 +156,7 @@ def {name}({arguments}):
         return layout.WRONG_SIZE
     {rooms}
     for row in range(q_0.shape[0]):
-        put_derivatives(v_series[row], 0, v)
+        put_derivatives(v_series[row], v)
         {puts}
         for _ in range({passes}):
             q = configuration_along(ints, q_0[row], v)
@@ -175,7 +175,7 @@ def along(of_one: Pair, loaded: bool = False) -> Pair:
     """Return the kernels of stacked states along motions: results with their derivatives.
 
     After its tables a kernel takes q (n, nq), velocities with their derivatives (n, rows, nv), the first alone being read where
-    accelerations are results, efforts likewise, if any, where `loaded` the forces (n, rows, 6 k) at the last loads, and
+    accelerations are results, what else it takes likewise, where `loaded` the forces (n, rows, 6 k) at the last loads, and
     arrays for each result (n, orders, size).
     """
 
@@ -184,15 +184,14 @@ def along(of_one: Pair, loaded: bool = False) -> Pair:
         names, kinds = code.co_varnames[: code.co_argcount], plain.signature.arguments
         tables = {at: kind for at, kind in zip(names, kinds, strict=True) if not kind.stacked}
         results = [at for at, kind in zip(names, kinds, strict=True) if kind.stacked == "written"]
-        given = [at for at, kind in zip(names, kinds, strict=True) if kind.stacked == "read" and at not in "qva"]
+        given = [at for at, kind in zip(names, kinds, strict=True) if kind.stacked == "read" and at not in "qv"]
         sought = next((at for at in ("accelerations", "a") if at in results), None)
         known = {"matrix": "(n, n)", "sides": "(3, loops[0, layout.ROWS])", "jacobian": "(loops[0, layout.ROWS], n)"}
         shapes = {at: known.get(at, f"(1, {at}_series.shape[2])") for at in results}
         shapes = {at: shapes[at] if kind.ndim > 1 else "n" for at, kind in zip(names, kinds, strict=True) if kind.stacked}
-        puts = [f"put_derivatives({at}_series[row], 0, {at})" for at in given]
-        puts += ["put_derivatives(v_series[row], 1, a)"] if "a" in names and "a" not in results else []
+        puts = [f"put_derivatives({at}_series[row], {at})" for at in given]
         forces, with_loads = ["forces"] if loaded else [], "loaded = with_forces(floats, forces, q)"
-        puts += ["put_derivatives(forces_series[row], 0, forces)"] if loaded else []
+        puts += ["put_derivatives(forces_series[row], forces)"] if loaded else []
         rooms = [f"{at} = np.empty({shape}, jet_type())" for at, shape in (shapes | {"v": "n"}).items() if at != "q"]
         rooms += ["forces = np.empty((forces_series.shape[2] // 6, 6), jet_type())"] if loaded else []
         series = ["v", *given, *forces, *results]

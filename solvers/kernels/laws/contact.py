@@ -11,20 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.laws.distances import distance, nearest
+from titop.blocks.laws.distances import LEVEL, distance, lowest, slope
 from titop.blocks.laws.touch import BRISTLES, TOUCHING, bristle_rate, pressed_energy, touch
 from titop.blocks.laws.vectors import cross3, dot3, times, transposed
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.stages import value_of
 from titop.solvers.kernels.laws.compiled_interactions import STEP, interaction_stages, move_along
 from titop.solvers.kernels.laws.interaction_kinds import SECOND, SECOND_TWIST, position_of, put_wrenches, rates_of
 from titop.solvers.kernels.laws.matrices import put_column
 from titop.solvers.kernels.spatial.algebra import carry_twist, column_of, matrix_of, minus, rotate_back, six, unit, wrench_cross
 from titop.solvers.native.kernel import helper, shared
+from titop.solvers.native.signatures import ORDERS
 
 #: How many numbers a sphere has.
 _SPHERE = 5
 #: One part of all contacts, of real and of complex numbers.
-_nearest = shared(nearest)
+_lowest = shared(lowest)
 
 #: What is read of spheres: the energy of all; of each the gap and its rate, the rate of its bristle, or `TOUCH_SIZE` numbers:
 #: the gap, the force on it and its slip; and what bristles change of their rates (k x k).
@@ -188,12 +190,27 @@ def write_shape_rows(motion, whole, width, slopes):
 
 
 @helper
+def _nearest(numbers, c, u, half):
+    """Return `nearest`, for complex numbers to first order and for jets to all of theirs."""
+    p, e = (
+        (value_of(c[0]).real, value_of(c[1]).real, value_of(c[2]).real),
+        (value_of(u[0]).real, value_of(u[1]).real, value_of(u[2]).real),
+    )
+    s, share = _lowest(numbers, p, e, half)
+    place = s + 0.0 * c[0]
+    for _ in range(ORDERS - 1):
+        left = slope(numbers, c, u, place) + LEVEL * place / half
+        place = place - share * (left - value_of(left).real)
+    return place
+
+
+@helper
 def _arm(turn, r, numbers, o):
     """Return where the sphere at ``numbers[0, o]`` stands beside the second port, in the axes of the first."""
     arm, half = times(turn, (numbers[0, o], numbers[0, o + 1], numbers[0, o + 2])), numbers[0, o + 4]
     if half > 0.0:
         u = turn[2], turn[5], turn[8]
-        s = _nearest(numbers, (r[0] + arm[0], r[1] + arm[1], r[2] + arm[2]), u, half, 1)
+        s = _nearest(numbers, (r[0] + arm[0], r[1] + arm[1], r[2] + arm[2]), u, half)
         arm = arm[0] + s * u[0], arm[1] + s * u[1], arm[2] + s * u[2]
     return arm
 

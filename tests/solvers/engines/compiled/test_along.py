@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 
 import titop as tt
+from tests.blocks.interactions.touching_systems import LOSSES, two_bodies
+from tests.blocks.surroundings.orbiting import satellite
 from tests.closed_systems import closed_four_bar, four_bar, geared_hand, random_closed_tree
 from tests.flexible import random_body as random_panel
 from tests.refusals import refusal
 from tests.systems import Array, random_body, random_pose
+from titop.solvers.engines.compiled import law_tables
 from titop.solvers.native.signatures import ORDERS
 
 State = tuple[tt.System, Array, Array]
@@ -62,6 +65,27 @@ def rod() -> State:
     return hung(lambda rng: (soft, tt.Spherical("ball")))
 
 
+def pressed(contact: tt.Contact) -> State:
+    """Two bodies, pressed into each other."""
+    s, rng = two_bodies(contact), np.random.default_rng(4)
+    probe = s.resolve("reference")
+    for _ in range(200):
+        q = probe.integrate(probe.neutral(), 0.5 * rng.normal(size=probe.nv))
+        if probe.contacts(q, np.zeros(probe.nv)).gap.min() < -0.02:
+            return s, q, 0.3 * rng.normal(size=probe.nv)
+    raise AssertionError("no contact")
+
+
+def touching() -> State:
+    return pressed(tt.Contact("touch", 1.2, 300.0, shape=tt.Shape.plane([0, 1, 1]), rolling=0.02, **LOSSES))
+
+
+def capsules() -> State:
+    """The nearest points of two capsules move along both."""
+    one, two = tt.Shape.capsule(0.3, 0.8), tt.Shape.capsule(0.4, 0.6)
+    return pressed(tt.Contact("touch", None, 300.0, shape=one, on=two, **LOSSES))
+
+
 def linkage() -> State:
     _, q, v = closed_four_bar(engine="reference")
     return four_bar(), q, v
@@ -83,7 +107,17 @@ def closed_tree() -> State:
 
 
 #: Systems, and those of which the reference takes seconds.
-SYSTEMS = [strut, rubbing, panel, linkage, hand, closed_tree, *(pytest.param(f, marks=pytest.mark.long) for f in (rod, beam))]
+SYSTEMS = [
+    strut,
+    rubbing,
+    touching,
+    capsules,
+    panel,
+    linkage,
+    hand,
+    closed_tree,
+    *(pytest.param(f, marks=pytest.mark.long) for f in (rod, beam)),
+]
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 
 
@@ -105,7 +139,9 @@ def test_engines_agree(system: Callable[[], State]) -> None:
     loads = {"wrenches": {port: rng.normal(size=(3, 6))}}
     a = r.forward_dynamics_series(q, v, tau)
     assert_orders_agree(m.forward_dynamics_series(q, v, tau), a, 1e-11)
-    assert not np.allclose(a, r.forward_dynamics_series(q, v, tau * [[1.0], [1.0], [1.01]]))  # orders matter
+    assert not np.allclose(
+        a, r.forward_dynamics_series(q, v, tau * [[1.0], [1.0], [1.01]]), rtol=1e-9, atol=0.0
+    )  # orders matter
     assert_orders_agree(m.forward_dynamics_series(q, v, tau, **loads), r.forward_dynamics_series(q, v, tau, **loads), 1e-11)
     motion, names = np.vstack([v, a]), [m.coordinate_names[0]] if m.is_constrained else [m.joint_names[-1]]
     for one, two in zip(
@@ -138,7 +174,7 @@ def test_efforts_of_closed_systems_agree(system: Callable[[], State], actuated: 
             engine.inverse_dynamics_series(q, motion, actuated=actuated)
 
 
-@pytest.mark.parametrize("system", [strut, rubbing, panel, linkage, hand])
+@pytest.mark.parametrize("system", [strut, rubbing, capsules, panel, linkage, hand])
 def test_series_tell_where_a_simulation_goes(system: Callable[[], State]) -> None:
     """What is left of a series that ends falls with the power of time that comes next."""
     (s, q, v), rng = system(), np.random.default_rng(6)
@@ -191,6 +227,34 @@ def test_rows_that_fail_are_named() -> None:
     assert "in row 2" in caught.value.__notes__[0]
 
 
+@pytest.mark.parametrize("part", [1e-6, 0.0])
+def test_slow_motions_have_small_coriolis_efforts(part: float) -> None:
+    """What is quadratic in small velocities is no difference of larger efforts: equal to its own rounding, zero at rest."""
+    s, q, v = strut()
+    motion = np.vstack([part * v, np.random.default_rng(9).normal(size=(3, len(v)))])
+    found, expected = s.resolve().equation_series(q, motion), s.resolve("reference").equation_series(q, motion)
+    assert_orders_agree(found.coriolis, expected.coriolis, 1e-11)
+    assert np.abs(found.coriolis[0]).max() <= 100.0 * part**2
+
+
+def test_nothing_is_refused_as_no_derivatives_at_all() -> None:
+    s, q, v = strut()
+    m, n = s.resolve(), len(v)
+    nothing, motion = np.empty((0, n)), np.ones((4, n))
+    for engine in (m, s.resolve("reference")):
+        with refusal("wrong-shape", "tau_series"):
+            engine.forward_dynamics_series(q, v, nothing)
+        with refusal("wrong-shape", "tau_series"):
+            engine.forward_dynamics_series(q[None], v[None], nothing[None])
+        with refusal("wrong-shape", "tau_series"):
+            engine.hybrid_dynamics_series(q, v, nothing, nothing, ["float"])
+        with refusal("wrong-shape", "a_series"):
+            engine.hybrid_dynamics_series(q, v, motion[1:], np.ones((3, 1)), ["float"])
+        for order in (-1, True):
+            with refusal("bad-order", "order"):
+                engine.inverse_dynamics_series(q, motion, order)
+
+
 def test_higher_orders_are_left_to_the_reference() -> None:
     s, q, v = linkage()
     m, r, tau = s.resolve(), s.resolve("reference"), np.random.default_rng(8).normal(size=(ORDERS + 1, 3))
@@ -211,3 +275,12 @@ def test_blocks_in_python_are_left_to_the_reference() -> None:
     motion = np.ones((4, 1))
     expected = s.resolve("reference").inverse_dynamics_series([0.3], motion)
     np.testing.assert_allclose(m.inverse_dynamics_series([0.3], motion), expected, rtol=1e-12)
+
+
+def test_no_law_is_compiled_where_another_has_no_derivatives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first call would wait for it in vain."""
+    compiled: list[Any] = []
+    monkeypatch.setattr(law_tables, "_compiles", lambda stage: bool(compiled.append(stage)) or True)
+    calls: Any = satellite().resolve().mechanism.engine.calls  # type: ignore[attr-defined]
+    assert not calls.along.serves
+    assert not compiled
