@@ -53,6 +53,8 @@ LARGEST = 20000
 #: function grows faster than its length.
 WHOLE, CHUNK = 2500, 500
 
+#: How names of programs begin, by which they are kept: machine code is for so many lanes.
+_PROGRAM = f"program{LANE_COUNT}"
 #: Which of a point's numbers neighbours of a section share.
 _SECTION = 2
 #: When a value is computed: before the loop, once in a section, at each point.
@@ -110,7 +112,7 @@ class ProgramCode(Stage):
     def address(self) -> int:
         """Where the compiled program stands in this process."""
         if not self._address:
-            self.name = f"program_{self._identity()}_{self.form}".rstrip("_")
+            self.name = f"{_PROGRAM}_{self._identity()}_{self.form}".rstrip("_")
             self._address = load_address(self.name, self.name, self.codes())
         return self._address
 
@@ -125,7 +127,7 @@ class SystemCode(Unit):
         self.program = program
         signature = Signature((*[STATE] * len(program.inputs), *[RESULT] * len(program.outputs)))
         caller = stacked_function if form else python_function
-        super().__init__(lambda *_: 0, signature, caller, f"program_{program.identity}", form=form)
+        super().__init__(lambda *_: 0, signature, caller, f"{_PROGRAM}_{program.identity}", form=form)
         self.title = "a program"
 
     @functools.cached_property
@@ -170,6 +172,15 @@ class _Words(NamedTuple):
     def kind(self) -> str:
         """The type of a number, or of numbers in lanes."""
         return f"<{LANE_COUNT} x double>" if self.form else "double"
+
+    @property
+    def bits(self) -> str:
+        return f"<{LANE_COUNT} x i64>" if self.form else "i64"
+
+    @property
+    def no_number(self) -> str:
+        """Bits that no number has, nor what operations make of none."""
+        return f"<{', '.join(['i64 -1'] * LANE_COUNT)}>" if self.form else "-1"
 
     @property
     def truth(self) -> str:
@@ -360,7 +371,7 @@ entry:
   br label %loop
 loop:
   %k = phi i64 [ 0, %entry ], [ %next, %point ]
-  %known = phi {own.kind} [ {own.number(float("nan"))}, %entry ], [ %z, %point ]
+  %known = phi {own.bits} [ {own.no_number}, %entry ], [ %z_bits, %point ]
 {_lines(f"  %kept{k} = phi {words.kind} [ {words.number(0.0)}, %entry ], [ %v{k}, %point ]" for k in kept)}
   %more = icmp slt i64 %k, %count_address
   br i1 %more, label %look, label %done
@@ -429,7 +440,8 @@ done:
             yield f"  %z_place = add i64 %own_row, {_SECTION}"
             yield from own.loaded("%z", "%own", "%z_place")
         moved = "%moved" if not self.over_points else "%each_moved"
-        yield f"  {moved} = fcmp une {own.kind} %z, %known"
+        yield f"  %z_bits = bitcast {own.kind} %z to {own.bits}"  # zeros of both signs are two places
+        yield f"  {moved} = icmp ne {own.bits} %z_bits, %known"
         if self.over_points:
             yield f"  %moved = call i1 @llvm.vector.reduce.or.v{LANE_COUNT}i1({own.truth} {moved})"
 

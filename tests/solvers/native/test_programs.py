@@ -148,6 +148,17 @@ def test_sections_are_told_by_their_place() -> None:
     assert run(program, np.zeros(0), own, np.zeros((4, 0)))[1].ravel().tolist() == [5.0, 9.0, 10.0, 6.0]
 
 
+def test_zeros_of_both_signs_are_two_sections() -> None:
+    """So that a point's numbers are those of a call for it alone, whatever its neighbour's z is, in both forms."""
+    values = Value(INPUT, (OWN, 2)), Value("sqrt", (0,)), Value(INPUT, (OWN, 0)), Value("divide", (2, 1))
+    program, own = of_points(values, (0, 3, 0), (), (), (3,)), np.array([[1.0, 0.0, 0.0], [1.0, 0.0, -0.0], [2.0, 0.0, 0.0]])
+    expected = [np.inf, -np.inf, np.inf]  # the root of a zero has its sign
+    assert run(program, np.zeros(0), own, np.zeros((3, 0)))[1].ravel().tolist() == expected
+    results = np.full((3, LANE_COUNT), np.nan)
+    assert ProgramCode(lambda: program).in_lanes(3, 0, own.ctypes.data, 0, results.ctypes.data) == 0
+    np.testing.assert_array_equal(results, np.repeat(np.array(expected)[:, None], LANE_COUNT, axis=1))
+
+
 def test_totals_add_what_is_added_once() -> None:
     values = Value(INPUT, (SHARED, 0)), Value(INPUT, (OWN, 0))
     program = of_points(values, (1, 1, 0), (0,), (1,), ())
@@ -167,7 +178,7 @@ def test_kept_code_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     assert ProgramCode(make, lambda: "first").address
     assert len(made) == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["program_first"]
+    assert [path.name for path in tmp_path.iterdir()] == [f"program{LANE_COUNT}_first"]  # with other lanes it is other code
     assert ProgramCode(make, lambda: "first").address
     assert len(made) == 1
     assert ProgramCode(make, lambda: "second").address
