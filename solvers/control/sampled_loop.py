@@ -220,8 +220,9 @@ class SampledController(ConnectedController):
         ahead = copy.copy(self)
         ahead._go_on()
         while begin <= end:
-            due = ahead._pass_to(begin)
-            yield SampledLeg(begin, min(ahead._next.time, end), *due, self._reference_at(begin))
+            sample, applied = ahead._pass_to(begin)
+            reference = self.references.read(begin, np.zeros(0), np.zeros(0)) if sample >= 0 else self.r_trim
+            yield SampledLeg(begin, min(ahead._next.time, end), sample, applied, reference)
             begin = ahead._next.time
 
     def tables(self, nq: int, motors: Array, quaternions: Sequence[int]) -> tuple[Array, Array] | None:
@@ -288,9 +289,6 @@ class SampledController(ConnectedController):
         """Tell of which members all states and commands are finite, as those of a single simulation have to be."""
         parts = [self._state, *(part for each in self._samples for part in (each.state, *each.command))]
         return np.asarray(np.isfinite(np.hstack(parts)).all(axis=1))
-
-    def _reference_at(self, t: float) -> Array:
-        return self.references.read(t, np.zeros(0), np.zeros(0))
 
     def histories_of_members(self, n: int) -> list[ControlHistory]:
         """Return the signals at the samples of each of n members."""

@@ -372,6 +372,21 @@ def test_signals_of_compiled_samples_are_there_whenever_ctrl_c_comes(
     assert largest(second.control.y - whole.control.y[samples - 1 :]) < 1e-7  # the last sample before is the first
 
 
+def test_references_are_asked_for_at_samples_alone() -> None:
+    """Not where commands take effect late; before, a function is tried at the start."""
+    model, K = lift()
+    asked: list[float] = []
+
+    def above(t: float) -> float:
+        asked.append(t)
+        return 3.0 + t
+
+    run = beginning(model, [3.0], [0.0], controller=K, delay=0.02, reference={"z.q": above})
+    samples = run(np.linspace(0, 0.5, 6), None).control.t
+    assert asked[-len(samples) :] == samples.tolist()
+    assert set(asked[: -len(samples)]) <= {0.0}
+
+
 def test_the_output_times_of_the_caller_are_left_alone() -> None:
     model, K = lift()
     first = tt.simulate(model, [0.0, 0.3], [3.0], [0.0], controller=K)
