@@ -228,6 +228,10 @@ class HeldSteps:
         """Return the time (s) that a member has reached."""
         return self.clocks.item(k, control.TIME)
 
+    def end(self, k: int) -> float:
+        """Return the time (s) at which the present leg of a member ends."""
+        return self.clocks.item(k, control.END)
+
     def reached(self, k: int) -> int:
         """Return the number of output times that a member has reached."""
         return int(np.searchsorted(self.times, self.time(k), "right"))
