@@ -220,8 +220,9 @@ class SampledController(ConnectedController):
         ahead = copy.copy(self)
         ahead._go_on()
         while begin <= end:
-            due = ahead._pass_to(begin)
-            yield SampledLeg(begin, min(ahead._next.time, end), *due, self._reference_at(begin))
+            sample, applied = ahead._pass_to(begin)
+            reference = self.references.read(begin, np.zeros(0), np.zeros(0)) if sample >= 0 else self.r_trim
+            yield SampledLeg(begin, min(ahead._next.time, end), sample, applied, reference)
             begin = ahead._next.time
 
     def tables(self, nq: int, motors: Array, quaternions: Sequence[int]) -> tuple[Array, Array] | None:
@@ -259,31 +260,35 @@ class SampledController(ConnectedController):
         return plan, signals
 
     def end_legs(self, legs: Sequence[SampledLeg], plan: Array, signals: Array) -> None:
-        """Note the signals that kernels have written, of the first `legs` of a plan; check them as those of single samples."""
-        nx, ny, is_one = self._state.shape[-1], len(self.trim), self._state.ndim == 1
+        """Note the signals that kernels have written, of the first `legs` of a plan; check them as those of single samples.
+
+        An exception before the end, such as Ctrl-C, leaves all as it was.
+        """
+        nx, ny, is_one, state, late = self._state.shape[-1], len(self.trim), self._state.ndim == 1, self._state, self._late
         rows, may_be_infinite = signals[0] if is_one else signals, is_one and not np.isfinite(signals).all()
+        samples, effects, known = list[_Sample](), list[tuple[float, Command]](), len(self._samples)
         for leg, row in zip(legs, plan[:, SAMPLE].astype(int).tolist(), strict=False):
             if row >= 0:
                 measured, x, command = rows[..., row, :ny], rows[..., row, ny : ny + nx], rows[..., row, ny + nx :]
-                self._state = rows[..., row + 1, ny : ny + nx]
-                if is_one and self._is_noisy:
-                    self._rng.standard_normal(ny)
+                state = rows[..., row + 1, ny : ny + nx]
                 if may_be_infinite:
-                    _refuse_infinite(leg.time, self._state, command @ self.commands.matrix)
-                self._samples.append(_Sample(leg.time, measured, leg.reference, x, self.commands.part(command)))
-                self._taken += 1
+                    _refuse_infinite(leg.time, state, command @ self.commands.matrix)
+                samples.append(_Sample(leg.time, measured, leg.reference, x, self.commands.part(command)))
             if leg.applied >= 0:
-                self._put_into_effect(leg.time, self._samples[leg.applied - self._first].command)
-                self._late = leg.applied + self._whole + 1
+                late, k = leg.applied + self._whole + 1, leg.applied - self._first
+                effects.append((leg.time, (self._samples[k] if k < known else samples[k - known]).command))
+        if is_one and self._is_noisy:
+            self._rng.standard_normal((len(samples), ny))
+        self._samples += samples
+        self._taken, self._late, self._state = self._taken + len(samples), late, state
+        for effect in effects:
+            self._put_into_effect(*effect)
         self._go_on()
 
     def are_finite(self) -> Array:
         """Tell of which members all states and commands are finite, as those of a single simulation have to be."""
         parts = [self._state, *(part for each in self._samples for part in (each.state, *each.command))]
         return np.asarray(np.isfinite(np.hstack(parts)).all(axis=1))
-
-    def _reference_at(self, t: float) -> Array:
-        return self.references.read(t, np.zeros(0), np.zeros(0))
 
     def histories_of_members(self, n: int) -> list[ControlHistory]:
         """Return the signals at the samples of each of n members."""

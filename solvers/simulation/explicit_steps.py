@@ -164,6 +164,7 @@ class HeldSteps:
 
     def go_to(self, end: float, look: Callable[[], None]) -> None:
         """Go to a time (s), and `look` now and then, where Ctrl-C is noticed too."""
+        self.clocks[:, control.LEG] = 0.0
         self.go_along(np.array([[end, -1.0, -1.0]]), np.zeros((len(self.y), 0, 0)), look)
 
     def follow(self, controller: SampledController, look: Callable[[], None]) -> bool:
@@ -172,11 +173,14 @@ class HeldSteps:
         count, jumped = _LEGS[0], False
         while self.goes_on.any() and (legs := list(islice(ahead, count))):
             plan, signals = controller.begin_legs(legs)
-            begin, before = perf_counter(), self.pieces
+            self.clocks[:, control.LEG] = 0.0
+            begin = perf_counter()
             try:
                 self.go_along(plan, signals, look)
-            finally:
-                controller.end_legs(legs[: self.pieces - before], plan, signals)
+                controller.end_legs(legs[: self._begun()], plan, signals)
+            except KeyboardInterrupt:  # perhaps as soon as kernels have returned, or while their signals were noted
+                controller.end_legs(legs[: self._begun()], plan, signals)
+                raise
             count = min(max(1, int(count * min(2.0, _A_WHILE / (perf_counter() - begin)))), most)
             jumped = legs[-1].time == self.times[-1]
         return jumped
@@ -184,7 +188,6 @@ class HeldSteps:
     def go_along(self, plan: Array, signals: Array, look: Callable[[], None]) -> None:
         """Go along the legs of a `plan`, and write the `signals` (n, ...) of their samples: see the kernels' `sampled_legs`."""
         prepared, end, before = self._prepared, plan[-1, UNTIL], self.pieces
-        self.clocks[:, control.LEG] = 0.0
         self._leave_behind(signals)
         rest, in_lanes = (prepared.imposed, plan, *self.control, signals, self.tables), self._tries > 0
         while True:
@@ -198,12 +201,16 @@ class HeldSteps:
                 states = self.clocks, self.y, self.outputs, self.loads
                 prepared.member_steps(*self._fixed, self.times, self._progress, *states, *rest)
                 self.goes_on = self._progress[:, 0] == layout.OK
-            self.pieces = before + int(self.clocks[:, control.LEG].max())
+            self.pieces = before + self._begun()
             raise_pending()
             look()
             behind = (self.clocks[:, control.TIME] < end) | (self.clocks[:, control.LEG] < len(plan))
             if not behind.any() or not behind[self.goes_on].any():
                 return
+
+    def _begun(self) -> int:
+        """Return how many legs of the present plan have begun."""
+        return int(self.clocks[:, control.LEG].max())
 
     def _leave_behind(self, signals: Array) -> None:
         """Let members that have come to grief do as another one does, since nobody looks at them: lanes need not fail."""
@@ -220,6 +227,10 @@ class HeldSteps:
     def time(self, k: int) -> float:
         """Return the time (s) that a member has reached."""
         return self.clocks.item(k, control.TIME)
+
+    def end(self, k: int) -> float:
+        """Return the time (s) at which the present leg of a member ends."""
+        return self.clocks.item(k, control.END)
 
     def reached(self, k: int) -> int:
         """Return the number of output times that a member has reached."""

@@ -500,7 +500,7 @@ def _integrate_at_once(
         t = steps.time(0)
         if controller is not None:
             plant.command = controller.command
-            stepper = CompiledRungeKutta(plant, method, t, t + controller.sample_time, steps.y[0], tolerances)
+            stepper = CompiledRungeKutta(plant, method, t, steps.end(0), steps.y[0], tolerances)
             while stepper.is_running:
                 stepper.step(-np.inf)  # raises what a controller is the reason of
         plant.dynamics(t, *plant.split(t, steps.y[0]))  # raises what is wrong with the model there

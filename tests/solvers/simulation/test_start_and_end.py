@@ -17,7 +17,9 @@ from tests.closed_systems import closed_four_bar
 from tests.solvers.control.sliders import gain, lead, slider
 from tests.solvers.simulation.simulated_models import GRAVITY, Array, largest, pendulum
 from tests.stated_systems import Lag
+from titop.solvers.control.loop_signals import Commands
 from titop.solvers.control.sampled_loop import SampledLoop
+from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics
 from titop.solvers.simulation.explicit_steps import HeldSteps
 
 #: Arrays of a trajectory that the parts of a simulation share with the whole.
@@ -335,6 +337,54 @@ def test_what_was_interrupted_goes_on(monkeypatch: pytest.MonkeyPatch, in_kernel
     second = run(np.append(first.t[-1], t[t > first.t[-1] + 1e-9]), first)
     assert largest(second.q[1:] - whole.q[-len(second.t) + 1 :]) < 1e-7  # the integrator begins with another step
     assert largest(second.control.y - whole.control.y[19:]) < 1e-7  # the last sample before is the first of its history
+
+
+@pytest.mark.parametrize(("owner", "name", "call"), [(CompiledPreparedDynamics, "member_steps", 3), (Commands, "part", 17)])
+def test_signals_of_compiled_samples_are_there_whenever_ctrl_c_comes(
+    monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, call: int
+) -> None:
+    """As soon as compiled code has returned, and while the signals that it has written are noted."""
+    model, K = lift()
+    run = beginning(model, [3.0], [0.0], controller=K, noise=0.01, delay=0.07)
+    t, act, calls = np.linspace(0, 2, 9), getattr(owner, name), []
+
+    def stopping(*arguments: Any) -> Any:
+        result = act(*arguments)
+        calls.append(1)
+        if len(calls) == call:
+            raise KeyboardInterrupt
+        return result
+
+    whole = run(t, None)
+    monkeypatch.setattr(explicit_steps, "_LEGS", (10, 10))
+    monkeypatch.setattr(owner, name, stopping)
+    with pytest.raises(tt.SimulationInterrupt) as caught:
+        run(t, None)
+    monkeypatch.undo()
+    first = caught.value.trajectory
+    assert 0.1 < first.t[-1] < 2.0
+    samples, reached = len(first.control.t), len(first.t) - 1
+    assert first.control.t[-1] <= first.t[-1] + 1e-9 < first.control.t[-1] + 0.05 + 2e-9  # every sample that was due
+    assert np.array_equal(first.control.u, whole.control.u[:samples])
+    assert np.array_equal(first.tau[:reached], whole.tau[:reached])
+    second = run(np.append(first.t[-1], t[t > first.t[-1] + 1e-9]), first)
+    assert largest(second.q[1:] - whole.q[-len(second.t) + 1 :]) < 1e-7  # the integrator begins with another step
+    assert largest(second.control.y - whole.control.y[samples - 1 :]) < 1e-7  # the last sample before is the first
+
+
+def test_references_are_asked_for_at_samples_alone() -> None:
+    """Not where commands take effect late; before, a function is tried at the start."""
+    model, K = lift()
+    asked: list[float] = []
+
+    def above(t: float) -> float:
+        asked.append(t)
+        return 3.0 + t
+
+    run = beginning(model, [3.0], [0.0], controller=K, delay=0.02, reference={"z.q": above})
+    samples = run(np.linspace(0, 0.5, 6), None).control.t
+    assert asked[-len(samples) :] == samples.tolist()
+    assert set(asked[: -len(samples)]) <= {0.0}
 
 
 def test_the_output_times_of_the_caller_are_left_alone() -> None:

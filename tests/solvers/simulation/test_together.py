@@ -178,6 +178,17 @@ def test_a_single_simulation_has_the_bits_of_steps_in_python(kind: str, monkeypa
     assert len(halves[1].controls[0].t) > 1
 
 
+def test_steps_that_become_too_short_are_refused_as_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command whose squared errors overflow: the time and the end of the piece are told alike."""
+    K = control.ss([], [], [], [[1e160, 0.0]], 0.1, inputs=["slide_q", "slide_v"], outputs=["slide"])
+    given = {"model": RAIL, "t": [0.0, 0.05], "q0": [9.0], "v0": [9.0], "controller": K, "progress": False}
+    with pytest.raises(tt.ConvergenceError, match=r"after t = 0 s of 0\.05 s") as in_python:
+        step_by_step(monkeypatch, **given)
+    with pytest.raises(tt.ConvergenceError) as compiled:
+        tt.simulate(**given)
+    assert str(compiled.value) == str(in_python.value)
+
+
 def test_members_in_lanes_do_not_see_their_neighbours() -> None:
     """Without inputs on ports all share one table: one that cannot go on leaves the bits of others as they are."""
     s = tt.System("plain", gravity=[0, 0, -1])
