@@ -78,7 +78,7 @@ class RecordedEffects:
                 effect = change.record(at, parameter) if owner_of(name) not in long else None
             except TooLongError:
                 long.add(owner_of(name))
-            except (AttributeError, TypeError, ValueError):  # of functions that look at numbers, and of kernels
+            except Exception:  # of a user's function that looks at numbers, and of kernels: it may be anything
                 pass
             if effect is None or effect.turns or (mechanism.is_constrained and effect.moves):
                 self.left.add(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -150,6 +150,39 @@ def test_an_open_loop_is_left_to_its_row() -> None:
         assert np.array_equal(opened[name][others], closed[others, k])
         one = m.inverse_dynamics_sensitivities(*(rows[x][2] for x in ("q", "v", "a")), [name])[name]
         np.testing.assert_allclose(opened[name][2], one, rtol=0, atol=1e-12 * np.abs(one).max())
+
+
+class Tabled(tt.Interaction):
+    """A pull in proportion to the distance, of a rate from a table that only numbers find their place in."""
+
+    parameter_units: ClassVar = {"rate": "N/m"}
+
+    def __init__(self, name: str, rate: float, error: type[Exception]) -> None:
+        super().__init__(name)
+        self.rate, self._error = self.reader.scalar("rate", rate), error
+
+    def wrenches(self, R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Array]:
+        """Return the wrenches on both ports."""
+        if not isinstance(np.real(r[0]), float):
+            raise self._error("no number")
+        pull = (1.0 if np.real(r[0]) > 0 else 3.0) * self.rate * r
+        return np.concatenate([pull, np.zeros(3)]), np.concatenate([-R.T @ pull, np.zeros(3)])
+
+
+@pytest.mark.parametrize("error", [KeyError, AssertionError])
+def test_functions_that_raise_anything_where_numbers_are_not_known(error: type[Exception]) -> None:
+    """They are asked at each state: efforts linear in the rate, to rounding of a few newtons."""
+    s = tt.System("tabled", gravity=[0, 1, -9.81])
+    link = tt.RigidBody("link", 1.0, [0.1, 0, 0], 0.1, ports={"tip": [0.4, 0, 0.1]})
+    s.connect("world", link, tt.Revolute("hinge", axis=[0, 1, 0], damping=0.1))
+    s.close_loop(s.world.add_port("post", [0.5, 0, 0]), link.port("tip"), Tabled("spring", 2.0, error))
+    m = s.resolve()
+    q, v, names = np.array([[0.3], [2.8]]), np.ones((2, 1)), ["spring.rate", "hinge.damping", "link.mass"]
+    found = m.inverse_dynamics_sensitivities(q, v, v, names)
+    more = m.with_parameters({"spring.rate": 3.0}).inverse_dynamics(q, v, v)
+    np.testing.assert_allclose(found["spring.rate"], more - m.inverse_dynamics(q, v, v), rtol=0, atol=1e-13)
+    assert np.abs(found["spring.rate"]).max() > 0.01
+    np.testing.assert_allclose(found["hinge.damping"], v, rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize("entry", ["mass", "damping"])
