@@ -75,12 +75,12 @@ def test_what_is_left_to_single_states(name: str) -> None:
 @pytest.mark.parametrize(
     ("where", "what", "broken"),
     [
-        (RecordedEffects, "_followed", lambda self, moves, q, v, a: np.zeros((len(q), len(moves), v.shape[1]))),
+        (RecordedEffects, "_followed", lambda movable, moves, q, v, a: np.zeros((len(q), len(moves), v.shape[1]))),
         (Movable, "columns", lambda self, place: self._added[:6]),
     ],
 )
 def test_each_part_is_seen(where: Any, what: str, broken: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(where, what, broken)
+    monkeypatch.setattr(where, what, staticmethod(broken) if what == "_followed" else broken)
     with pytest.raises(AssertionError):
         check("a tree")
 
@@ -183,6 +183,18 @@ def test_functions_that_raise_anything_where_numbers_are_not_known(error: type[E
     np.testing.assert_allclose(found["spring.rate"], more - m.inverse_dynamics(q, v, v), rtol=0, atol=1e-13)
     assert np.abs(found["spring.rate"]).max() > 0.01
     np.testing.assert_allclose(found["hinge.damping"], v, rtol=0, atol=1e-15)
+
+
+def test_far_from_the_world_beside_its_placement() -> None:
+    """A hinge's placement asked for beside that of a base seven million metres away, which has that lever: as if alone."""
+    m = SYSTEMS["a planet"]().resolve()
+    rows, name = states(m, 2), "hingeL.placement.rotation.z"
+    q, v, a = rows["q"], rows["v"], rows["a"]
+    alone, both_asked = ([name], [name, "base.placement.rotation.z"])
+    right = m.inverse_dynamics_sensitivities(q, v, a, alone)[name]
+    assert np.abs(m.inverse_dynamics_sensitivities(q, v, a, both_asked)[name] - right).max() <= 1e-11 * np.abs(right).max()
+    each = Sensitivities(m, both_asked).of_efforts(q[0], v[0], a[0], {}, m.mechanism.inputs.whole(None))[name]
+    assert np.abs(each - right[0]).max() <= 1e-11 * np.abs(right).max()
 
 
 @pytest.mark.parametrize("entry", ["mass", "damping"])
