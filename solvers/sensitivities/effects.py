@@ -174,6 +174,17 @@ def _along(derivatives: Array, move: Move) -> Array:
     return along
 
 
+def movables(model: SensitiveModel, places: Collection[MovablePlace]) -> list[Movable]:
+    """Return models in which some places can be moved: those at the world apart from all others.
+
+    Where they turn the whole system far away from the world's origin, its lever would take the digits of the others.
+    """
+    assembly = model.mechanism.assembly
+    hung = {name for name, joining in assembly.connection_of_joint.items() if joining.parent.block.name == assembly.world.name}
+    at_world = {each for each in places if each.block == assembly.world.name or (each.port is None and each.block in hung)}
+    return [Movable(model, group) for group in (at_world, {*places} - at_world) if group]
+
+
 class Movable:
     """A model in which some places can be moved."""
 

@@ -20,7 +20,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.programs.graph import Graph, TooLongError
 from titop.solvers.mechanism.kernel_calls import DONE
 from titop.solvers.mechanism.port_motion import PortMotion
-from titop.solvers.sensitivities.effects import Movable, Move, SensitiveModel, SensitivityState
+from titop.solvers.sensitivities.effects import Movable, Move, SensitiveModel, SensitivityState, movables
 
 #: So many operations are recorded at most: evaluated one by one, more take longer than kernels and blocks do.
 _LONGEST = 4000
@@ -78,7 +78,7 @@ class RecordedEffects:
                 effect = change.record(at, parameter) if owner_of(name) not in long else None
             except TooLongError:
                 long.add(owner_of(name))
-            except (AttributeError, TypeError, ValueError):  # of functions that look at numbers, and of kernels
+            except Exception:  # of a user's function that looks at numbers, and of kernels: it may be anything
                 pass
             if effect is None or effect.turns or (mechanism.is_constrained and effect.moves):
                 self.left.add(name)
@@ -119,19 +119,20 @@ class RecordedEffects:
             for k, move in enumerate(moves):
                 vectors: dict[str, Any] = {part: found[f"{name} {k} {part}"] for part in _VECTORS}
                 numbers.append((name, move._replace(**vectors)))
-        if numbers and not loaded:
-            by_move = self._followed([move for _, move in numbers], q, v, a)
-            for k, (name, _) in enumerate(numbers):
+        for movable in [] if loaded else self._movables:
+            moved = [(name, move) for name, move in numbers if move.place in movable.places]
+            by_move = self._followed(movable, [move for _, move in moved], q, v, a)
+            for k, (name, _) in enumerate(moved):
                 changes[name] = changes[name] + by_move[:, k]
         return changes
 
     @cached_property
-    def _movable(self) -> Movable:
-        return Movable(self._model, {move.place for moves in self.moves.values() for move in moves})
+    def _movables(self) -> list[Movable]:
+        return movables(self._model, {move.place for moves in self.moves.values() for move in moves})
 
-    def _followed(self, moves: list[Move], q: Array, v: Array, a: Array) -> Array:
+    @staticmethod
+    def _followed(movable: Movable, moves: list[Move], q: Array, v: Array, a: Array) -> Array:
         """Return the changes (batch, moves, nv) of inverse dynamics by moves of places, with stacked numbers."""
-        movable = self._movable
         wide, state = movable.stacked(q, v, a)
         along, changes = np.zeros((3, len(q), len(moves), wide.nv)), np.empty((len(q), len(moves), wide.nv))
         held, calls = np.empty((len(q), wide.nv)), wide.engine.calls.stacked

@@ -57,7 +57,7 @@ from titop.solvers.sensitivities.changed_parts import (
     passive_efforts,
     stop_efforts,
 )
-from titop.solvers.sensitivities.effects import Effect, Movable, SensitiveModel, SensitivityState, Stepped
+from titop.solvers.sensitivities.effects import Effect, Movable, SensitiveModel, SensitivityState, Stepped, movables
 from titop.solvers.sensitivities.inertial_parameters import efforts_by_inertia, inertial_effort_derivatives
 from titop.solvers.sensitivities.recorded_effects import ApartError, RecordedEffects
 from titop.solvers.signals.grammar import CAUSE, read_name
@@ -256,7 +256,7 @@ class Sensitivities:
         self._shares = {name: part_slopes(*of_devices[name]) for name in self.asked if name in of_devices}
         #: The names asked for, with parameters of parts in place of those of devices.
         self.names = tuple(dict.fromkeys(part for name in self.asked for part in self._shares.get(name, (name,))))
-        self._movable: Movable | None = None
+        self._movables: list[Movable] = []
 
     @cached_property
     def _parameters(self) -> dict[str, ParameterChange]:
@@ -390,7 +390,7 @@ class Sensitivities:
         nothing = np.zeros(0)
         multipliers, shared = (nothing, np.zeros(self.model.nv)) if closed is None else (closed.multipliers, closed.shared)
         places = {move.place for effect in effects.values() for move in effect.moves}
-        response = self._movable_at(places).response(state, multipliers, shared) if places else None
+        responses = [movable.response(state, multipliers, shared) for movable in self._movables_at(places)]
         changes = {}
         for name, effect in effects.items():
             needed, turned, opening = effect.efforts, np.zeros(len(multipliers)), np.zeros(len(multipliers))
@@ -399,7 +399,7 @@ class Sensitivities:
                 turned[turn.rows] += turn.jacobian @ shared
                 opening[turn.rows] += turn.opening
             for move in effect.moves:
-                assert response is not None
+                response = next(each for each in responses if move.place in each.where)
                 needed = needed + response.needed(move)
                 if closed is not None:
                     turned += response.turned(move, shared)
@@ -407,12 +407,12 @@ class Sensitivities:
             changes[name] = _Change(needed, turned, opening)
         return changes
 
-    def _movable_at(self, places: set[MovablePlace]) -> Movable:
-        """Return the model in which these places, and those of earlier calls, can be moved."""
-        known = self._movable
-        if known is None or not known.places >= places:
-            known = self._movable = Movable(self.model, places if known is None else places | known.places)
-        return known
+    def _movables_at(self, places: set[MovablePlace]) -> list[Movable]:
+        """Return the models in which these places, and those of earlier calls, can be moved."""
+        known = {place for movable in self._movables for place in movable.places}
+        if not known >= places:
+            self._movables = movables(self.model, places | known)
+        return self._movables if places else []
 
     def _pushes(self, name: str, q: Array) -> Array:
         """Return the efforts (batch, 1 or 6, nv) per unit of an input, or of a wrench on a port, at stacked configurations."""

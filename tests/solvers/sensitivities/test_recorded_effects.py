@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -75,12 +75,12 @@ def test_what_is_left_to_single_states(name: str) -> None:
 @pytest.mark.parametrize(
     ("where", "what", "broken"),
     [
-        (RecordedEffects, "_followed", lambda self, moves, q, v, a: np.zeros((len(q), len(moves), v.shape[1]))),
+        (RecordedEffects, "_followed", lambda movable, moves, q, v, a: np.zeros((len(q), len(moves), v.shape[1]))),
         (Movable, "columns", lambda self, place: self._added[:6]),
     ],
 )
 def test_each_part_is_seen(where: Any, what: str, broken: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(where, what, broken)
+    monkeypatch.setattr(where, what, staticmethod(broken) if what == "_followed" else broken)
     with pytest.raises(AssertionError):
         check("a tree")
 
@@ -150,6 +150,51 @@ def test_an_open_loop_is_left_to_its_row() -> None:
         assert np.array_equal(opened[name][others], closed[others, k])
         one = m.inverse_dynamics_sensitivities(*(rows[x][2] for x in ("q", "v", "a")), [name])[name]
         np.testing.assert_allclose(opened[name][2], one, rtol=0, atol=1e-12 * np.abs(one).max())
+
+
+class Tabled(tt.Interaction):
+    """A pull in proportion to the distance, of a rate from a table that only numbers find their place in."""
+
+    parameter_units: ClassVar = {"rate": "N/m"}
+
+    def __init__(self, name: str, rate: float, error: type[Exception]) -> None:
+        super().__init__(name)
+        self.rate, self._error = self.reader.scalar("rate", rate), error
+
+    def wrenches(self, R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Array]:
+        """Return the wrenches on both ports."""
+        if not isinstance(np.real(r[0]), float):
+            raise self._error("no number")
+        pull = (1.0 if np.real(r[0]) > 0 else 3.0) * self.rate * r
+        return np.concatenate([pull, np.zeros(3)]), np.concatenate([-R.T @ pull, np.zeros(3)])
+
+
+@pytest.mark.parametrize("error", [KeyError, AssertionError])
+def test_functions_that_raise_anything_where_numbers_are_not_known(error: type[Exception]) -> None:
+    """They are asked at each state: efforts linear in the rate, to rounding of a few newtons."""
+    s = tt.System("tabled", gravity=[0, 1, -9.81])
+    link = tt.RigidBody("link", 1.0, [0.1, 0, 0], 0.1, ports={"tip": [0.4, 0, 0.1]})
+    s.connect("world", link, tt.Revolute("hinge", axis=[0, 1, 0], damping=0.1))
+    s.close_loop(s.world.add_port("post", [0.5, 0, 0]), link.port("tip"), Tabled("spring", 2.0, error))
+    m = s.resolve()
+    q, v, names = np.array([[0.3], [2.8]]), np.ones((2, 1)), ["spring.rate", "hinge.damping", "link.mass"]
+    found = m.inverse_dynamics_sensitivities(q, v, v, names)
+    more = m.with_parameters({"spring.rate": 3.0}).inverse_dynamics(q, v, v)
+    np.testing.assert_allclose(found["spring.rate"], more - m.inverse_dynamics(q, v, v), rtol=0, atol=1e-13)
+    assert np.abs(found["spring.rate"]).max() > 0.01
+    np.testing.assert_allclose(found["hinge.damping"], v, rtol=0, atol=1e-15)
+
+
+def test_far_from_the_world_beside_its_placement() -> None:
+    """A hinge's placement asked for beside that of a base seven million metres away, which has that lever: as if alone."""
+    m = SYSTEMS["a planet"]().resolve()
+    rows, name = states(m, 2), "hingeL.placement.rotation.z"
+    q, v, a = rows["q"], rows["v"], rows["a"]
+    alone, both_asked = ([name], [name, "base.placement.rotation.z"])
+    right = m.inverse_dynamics_sensitivities(q, v, a, alone)[name]
+    assert np.abs(m.inverse_dynamics_sensitivities(q, v, a, both_asked)[name] - right).max() <= 1e-11 * np.abs(right).max()
+    each = Sensitivities(m, both_asked).of_efforts(q[0], v[0], a[0], {}, m.mechanism.inputs.whole(None))[name]
+    assert np.abs(each - right[0]).max() <= 1e-11 * np.abs(right).max()
 
 
 @pytest.mark.parametrize("entry", ["mass", "damping"])
