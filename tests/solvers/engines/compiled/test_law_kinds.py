@@ -48,7 +48,7 @@ def test_later_processes_derive_nothing() -> None:
     derived(1e4)
     assert derived(1e4) == ["measure"]
     changed = derived(1e4 * (1.0 + 1e-9 * os.getpid()))
-    assert {"motion", "resistance_slopes"}.issubset(changed)
+    assert {"terms", "resistance_slopes"}.issubset(changed)
     assert "curvature" not in changed
 
 
