@@ -103,7 +103,9 @@ class CompiledAlong:
 
     @cached_property
     def serves(self) -> bool:
-        """Whether kernels compute derivatives for all that the system has."""
+        """Whether kernels compute derivatives for all that the system has; states of the first order would stand still."""
+        if self._system.mechanism.inputs.state_names:
+            return False
         try:
             refuse_unsteady(self._system.structure)
         except ModelError:
@@ -176,10 +178,13 @@ class CompiledAlong:
         """Return the terms of the tree's equations of motion at stacked states; None where it could not be done.
 
         They are inverse dynamics where coordinates change as they do, but no acceleration acts: without gravity, and what they
-        have more with it, and then with all that acts.
+        have more with it, and then with all that acts. That difference loses what a field, small beside fast motion, has of its
+        own: there the reference engine sums it apart.
         """
         system, (count, rows, n) = self._system, (len(q), v_series.shape[1] - 1, v_series.shape[2])
         if rows > ORDERS or not self.serves or any(isinstance(push, OwnPush) for push in pushes):
+            return None
+        if system.structure.field is not None:
             return None
         state = np.ascontiguousarray(q), np.ascontiguousarray(v_series)
         at_rest = np.zeros((count, rows, n))

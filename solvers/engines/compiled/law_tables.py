@@ -46,8 +46,8 @@ _SURROUNDINGS = {"applied_efforts", "applied_energy", "weight", "borne", "weight
 #: What says what an interaction does.
 _ACTING = ("act", "wrenches", "inputs_and_states")
 
-#: The stages that dynamics call.
-_DYNAMICS = layout.TERMS, layout.OUTWARD, layout.INWARD, layout.ACT, layout.APPLY
+#: The stages that dynamics call, of blocks and of interactions.
+_DYNAMICS, _ACTING_STAGES = (layout.TERMS, layout.OUTWARD, layout.INWARD, layout.APPLY), (layout.ACT,)
 
 #: How lines of numba's messages begin that do not say what is wrong.
 _ON_THE_WAY = ("Failed in ", "During:", "File ")
@@ -153,13 +153,16 @@ class Stages:
     @cached_property
     def is_along(self) -> bool:
         """Whether all that dynamics ask for is compiled for motions; users' laws are compiled here to find out."""
-        asked = [(block, stage) for _, block, column, stage in self._stages if column in _DYNAMICS]
+        asked = [(block, stage) for row, block, column, stage in self._stages if self._is_for_dynamics(row, column)]
         written = [(block, stage.of_form(ALONG) if isinstance(stage, Stage) else None) for block, stage in asked]
         has_programs = any(isinstance(stage, ProgramCode) for *_, stage in self._stages)
         if has_programs or any(interaction_codes(acting.block) for acting in self._interactions):
             return False
         known = [(block, stage) for block, stage in written if stage is not None]
         return len(known) == len(written) and all(block.compiled_law is None or _compiles(stage) for block, stage in known)
+
+    def _is_for_dynamics(self, row: int, column: int) -> bool:
+        return column in (_DYNAMICS if row < len(self._generals) else _ACTING_STAGES)
 
     def _in_form(self, form: str) -> Array:
         addresses, count = np.zeros_like(self.addresses), len(self._generals)
@@ -168,7 +171,8 @@ class Stages:
             addresses[row, layout.ROOM_COUNT] = _room_of(general.block, np.asarray(general.block.law_numbers(), dtype=float))
         for row, block, column, stage in self._stages:
             one_by_one = (OF_BLOCKS if row < count else OF_INTERACTIONS).get(form, {}).get(column)
-            written = stage.of_form(form) if isinstance(stage, Stage) and (form != ALONG or column in _DYNAMICS) else None
+            is_called = form != ALONG or self._is_for_dynamics(row, column)
+            written = stage.of_form(form) if isinstance(stage, Stage) and is_called else None
             if written is not None:
                 self._write(addresses, row, block, column, written, one_by_one)
             elif one_by_one is not None:

@@ -11,8 +11,10 @@ import pytest
 
 import titop as tt
 from tests.blocks.interactions.touching_systems import LOSSES, two_bodies
-from tests.blocks.surroundings.orbiting import satellite
+from tests.blocks.surroundings.orbiting import in_orbit, satellite
 from tests.closed_systems import closed_four_bar, four_bar, geared_hand, random_closed_tree
+from tests.every_kind import SYSTEMS as SYSTEMS_OF_ALL
+from tests.every_kind import states
 from tests.flexible import random_body as random_panel
 from tests.refusals import refusal
 from tests.systems import Array, random_body, random_pose
@@ -283,6 +285,30 @@ def test_no_law_is_compiled_where_another_has_no_derivatives(monkeypatch: pytest
     """A first call would wait for it in vain."""
     compiled: list[Any] = []
     monkeypatch.setattr(law_tables, "_compiles", lambda stage: bool(compiled.append(stage)) or True)
-    calls: Any = satellite().resolve().mechanism.engine.calls  # type: ignore[attr-defined]
+    m = SYSTEMS_OF_ALL["a little of everything"]().resolve()
+    assert any(block.compiled_law is not None for block in m.mechanism.assembly.blocks.values())
+    calls: Any = m.mechanism.engine.calls  # type: ignore[attr-defined]
     assert not calls.along.serves
     assert not compiled
+
+
+@pytest.mark.long
+def test_satellites_among_all_that_surrounds_them() -> None:
+    """Positions of 7e6 m leave 2e-11 of a second derivative of air, which changes over 6e4 m; not so with other commands."""
+    s = satellite()
+    m, r, rng = s.resolve(), s.resolve("reference"), np.random.default_rng(0)
+    calls: Any = m.mechanism.engine.calls  # type: ignore[attr-defined]
+    assert calls.along.serves
+    (q, v), tau, u = in_orbit(m), rng.normal(size=(3, m.nv)), rng.normal(size=(3, m.nu))
+    expected = r.forward_dynamics_series(q, v, tau, u=u)
+    assert_orders_agree(m.forward_dynamics_series(q, v, tau, u=u), expected, 1e-9)
+    assert not np.allclose(m.forward_dynamics_series(q, v, tau, u=1.01 * u), expected, rtol=1e-6, atol=0.0)
+
+
+@pytest.mark.parametrize("kind", ["contacts with bristles", "drives and a loaded rod"])
+def test_states_of_the_first_order_are_refused(kind: str) -> None:
+    """They would stand still, in kernels that know all else."""
+    m = SYSTEMS_OF_ALL[kind]().resolve()
+    at = states(m, 1)
+    with pytest.raises(tt.ModelError, match="expected a model without first-order states"):
+        m.forward_dynamics_series(at["q"][0], at["v"][0], np.zeros((2, m.nv)))
